@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { philox, Random } from './random.ts';
+import { mean, variance } from './statistics.ts';
+
+const words = (hex: string) => hex.split(' ').map((word) => Number.parseInt(word, 16));
+
+describe('philox4x32-10', () => {
+  // Known-answer vectors published with Random123 (counter, key, result).
+  it.each([
+    ['00000000 00000000 00000000 00000000', '00000000 00000000', '6627e8d5 e169c58d bc57ac4c 9b00dbd8'],
+    ['ffffffff ffffffff ffffffff ffffffff', 'ffffffff ffffffff', '408f276d 41c83b0e a20bc7c6 6d5451fd'],
+    ['243f6a88 85a308d3 13198a2e 03707344', 'a4093822 299f31d0', 'd16cfe09 94fdcceb 5001e420 24126ea1'],
+  ])('%s', (counter, key, result) => {
+    const out = new Uint32Array(4);
+    philox(words(counter), words(key), out);
+    expect([...out]).toEqual(words(result));
+  });
+});
+
+describe('Random', () => {
+  const draw = (random: Random, count = 8) => Array.from({ length: count }, () => random.uint32());
+
+  it('depends on seed, purpose, replica and step, and on nothing else', () => {
+    const streams = [
+      new Random(1, 'init'),
+      new Random(2, 'init'),
+      new Random(1 + 2 ** 32, 'init'),
+      new Random(1, 'shuffle'),
+      new Random(1, 'init', 1),
+      new Random(1, 'init', 0, 1),
+    ].map((random) => draw(random).join());
+    expect(new Set(streams).size).toBe(streams.length);
+    expect(draw(new Random(1, 'init')).join()).toBe(streams[0]);
+  });
+
+  it('has the moments of its distributions', () => {
+    const random = new Random(7, 'test');
+    const uniforms = Float64Array.from({ length: 20_000 }, () => random.uniform());
+    const normals = Float64Array.from({ length: 20_000 }, () => random.normal());
+    expect(mean(uniforms)).toBeCloseTo(0.5, 2);
+    expect(variance(uniforms)).toBeCloseTo(1 / 12, 2);
+    expect(mean(normals)).toBeCloseTo(0, 1);
+    expect(variance(normals)).toBeCloseTo(1, 1);
+  });
+
+  it('permutes without loss and evenly', () => {
+    const firsts = new Float64Array(5);
+    for (let step = 0; step < 5000; step++) {
+      const order = new Random(3, 'test', 0, step).permutation(5);
+      expect([...order].sort().join('')).toBe('01234');
+      firsts[order[0]!]! += 1;
+    }
+    for (const count of firsts) expect(Math.abs(count - 1000)).toBeLessThan(120);
+  });
+
+  it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses the seed %s', (seed) => {
+    expect(() => new Random(seed, 'test')).toThrow(/seed must be a whole number/);
+  });
+});
