@@ -1,0 +1,79 @@
+import { z } from 'zod';
+import { suggest, UserError } from './error.ts';
+
+type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** What a schema allows, in words: "a whole number from 1 to 7", "one of: ring, torus". */
+export function describe(schema: JsonSchema): string {
+  const alternatives = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
+  if (alternatives !== undefined) return alternatives.map(describe).join(' or ');
+  if (schema.const !== undefined) return JSON.stringify(schema.const);
+  if (Array.isArray(schema.enum)) return schema.enum.length === 1 ? `"${schema.enum[0]}"` : `one of: ${schema.enum.join(', ')}`;
+  switch (schema.type) {
+    case 'integer':
+    case 'number':
+      return (schema.type === 'integer' ? 'a whole number' : 'a number') + range(schema);
+    case 'string':
+      return schema.pattern === undefined ? 'text' : `text like ${schema.pattern}`;
+    case 'array':
+      return `a list of ${describe((schema.items ?? {}) as JsonSchema)}${Number(schema.minItems) > 0 ? ', at least one' : ''}`;
+    case 'object':
+      return 'a group of settings';
+    case 'boolean':
+      return 'true or false';
+    default:
+      return 'something else';
+  }
+}
+
+function range(schema: JsonSchema): string {
+  const bound = (value: unknown, word: string) =>
+    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? ` ${word} ${value}` : '';
+  return (
+    bound(schema.minimum, 'from') + bound(schema.exclusiveMinimum, 'above') + bound(schema.maximum, 'to') + bound(schema.exclusiveMaximum, 'below')
+  );
+}
+
+function show(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'number') return String(value);
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}
+
+/** One sentence a problem: what is allowed, what was given, and the nearest valid name for a typo. */
+function sentence(issue: z.core.$ZodRawIssue): string {
+  if (issue.code === 'unrecognized_keys') {
+    const allowed = Object.keys((issue.inst as z.ZodObject | undefined)?.def.shape ?? {});
+    return (issue.keys as string[]).map((key) => `unknown setting "${key}"; ${suggest(key, allowed)}`).join('; ');
+  }
+  if (issue.code === 'custom') return String(issue.message ?? 'is not allowed');
+  const discriminator = issue.code === 'invalid_union' ? (issue.discriminator as string | undefined) : undefined;
+  if (discriminator !== undefined) {
+    const given = (issue.input as Record<string, unknown>)[discriminator];
+    const options = issue.options as string[];
+    return `${show(given)} is not a known ${discriminator}; ${suggest(typeof given === 'string' ? given : '', options)}`;
+  }
+  const schema = (issue.schema ?? issue.inst) as z.ZodType;
+  const allowed = describe(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
+  if (issue.input === undefined) return `is missing; it must be ${allowed}`;
+  const given = typeof issue.input === 'string' && issue.code === 'invalid_value' ? suggestion(issue.input, issue.values as unknown[]) : '';
+  return `must be ${allowed}, got ${show(issue.input)}${given}`;
+}
+
+function suggestion(word: string, values: readonly unknown[]): string {
+  const hint = suggest(word, values.filter((value) => typeof value === 'string'));
+  return hint.startsWith('did') ? `; ${hint}` : '';
+}
+
+const pathText = (path: readonly PropertyKey[]) =>
+  path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i > 0 ? '.' : ''}${String(part)}`)).join('');
+
+/** Parses data from a user. All problems are reported at once, each with its path, in one UserError. */
+export function parse<S extends z.ZodType>(schema: S, data: unknown, where: string): z.output<S> {
+  const result = schema.safeParse(data, { error: sentence });
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(({ path, message }) => (path.length === 0 ? message : `${pathText(path)}: ${message}`));
+  if (problems.length === 1) throw new UserError(`${where}: ${problems[0]}`);
+  throw new UserError(`${where}: ${problems.length} problems\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+}

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { Random } from '../../base/random.ts';
+import { circulant, constant, countIn, isConnected, kind, neighbourCount, type Round, refuse, weighted } from '../kind.ts';
+import { log2Ceil } from './exponential.ts';
+
+/*
+ * Song et al., "Communication-efficient topologies for decentralized learning with O(1) consensus rate", 2022.
+ * Basis of shift u:  A(u)[i, i−u] = (n−1)/n,  A(u)[i, i] = 1/n.
+ */
+const directed = z.boolean().default(false).describe('send one way along each shift');
+
+/** k distinct shifts; undirected ones come as ±u, an odd k takes the antipode as well. */
+function draw(n: number, k: number, directed: boolean, random: Random): number[] {
+  if (directed) return [...random.permutation(n - 1).subarray(0, k)].map((u) => u + 1);
+  const half = Math.ceil(n / 2) - 1;
+  const pairs = [...random.permutation(half).subarray(0, Math.floor(k / 2))].flatMap((u) => [u + 1, n - u - 1]);
+  return k % 2 === 0 ? pairs : [...pairs, n / 2];
+}
+
+function staticCount(n: number, wished: number | undefined, directed: boolean): number {
+  const even = directed || n % 2 === 0;
+  const k = countIn('equistatic', n, wished, directed ? 1 : Math.min(2, n - 1), even ? log2Ceil(n) : 2 * Math.ceil(log2Ceil(n) / 2));
+  if (!even && k % 2 === 1)
+    refuse('equistatic', { n, k }, 'undirected shifts come in pairs, so an odd k needs an even n', `use k = ${k - 1} or k = ${k + 1}`);
+  return k;
+}
+
+export const equistatic = kind({
+  name: 'equistatic',
+  aliases: ['equi-static', 'd-equistatic', 'u-equistatic', 'equitopo'],
+  summary: 'EquiTopo, drawn once: k random shifts of the ring, redrawn until connected',
+  settings: { k: neighbourCount, directed },
+  directed: (settings) => settings.directed,
+  weights: 'uniform',
+  k: (n, settings) => staticCount(n, settings.k, settings.directed),
+  build(n, settings, seed) {
+    const k = staticCount(n, settings.k, settings.directed);
+    // A connected draw always exists (a shift of 1), so this ends.
+    for (let attempt = 0; ; attempt++) {
+      const shifts = draw(n, k, settings.directed, new Random(seed, 'topology', 0, attempt));
+      const round = circulant(n, shifts, (n - 1) / (n * k));
+      if (isConnected(round.sources)) return constant(round);
+    }
+  },
+});
+
+/** Walks along shift u from a random start and pairs each replica with the next one where both are still free. */
+function pairUp(n: number, shift: number, start: number, weight: number): Round {
+  const free = new Uint8Array(n).fill(1);
+  const edges: [number, number, number][] = [];
+  for (let m = 0; m < n; m++) {
+    const [i, j] = [(start + m) % n, (start + m + shift) % n];
+    if (!free[i] || !free[j]) continue;
+    free[i] = free[j] = 0;
+    edges.push([i, j, weight]);
+  }
+  return weighted(n, edges);
+}
+
+export const equidyn = kind({
+  name: 'equidyn',
+  aliases: ['equi-dyn', 'od-equidyn', 'ou-equidyn'],
+  summary: 'EquiTopo, drawn anew every step: one peer along a random shift',
+  settings: {
+    directed,
+    eta: z.number().gt(0).max(1).default(0.5).describe('W = (1−eta)·I + eta·A(u)'),
+  },
+  directed: (settings) => settings.directed,
+  weights: 'uniform',
+  build(n, settings, seed) {
+    const weight = (settings.eta * (n - 1)) / n;
+    return {
+      period: Number.POSITIVE_INFINITY,
+      round(step) {
+        const random = new Random(seed, 'topology', 0, step);
+        const shift = 1 + random.below(n - 1);
+        return settings.directed ? circulant(n, [shift], weight) : pairUp(n, shift, random.below(n), weight);
+      },
+    };
+  },
+});

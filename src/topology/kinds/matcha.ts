@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import { Random } from '../../base/random.ts';
+import { kind, refuse, weighted } from '../kind.ts';
+import { type Operator, symmetricExtremes } from '../spectrum.ts';
+import { lattice } from './lattice.ts';
+import { erdosRenyi, randomRegular } from './random.ts';
+import { ring } from './ring.ts';
+import { torus } from './torus.ts';
+
+type Edge = readonly [number, number];
+
+/** What MATCHA may thin out: static undirected kinds. */
+const bases = { ring, torus, lattice, 'random-regular': randomRegular, 'erdos-renyi': erdosRenyi };
+
+/**
+ * Splits the edges into at most Δ+1 matchings: Misra & Gries, "A constructive proof of Vizing's theorem", 1992.
+ * colour[u·n + v] is the matching of edge {u, v}, or −1.
+ */
+export function matchings(n: number, edges: readonly Edge[], degree: number): Edge[][] {
+  const colours = degree + 1;
+  // at[u·colours + c]: u's neighbour along colour c, or −1.
+  const at = new Int32Array(n * colours).fill(-1);
+  const free = (u: number) => {
+    for (let c = 0; ; c++) if (at[u * colours + c] === -1) return c;
+  };
+  const isFree = (u: number, c: number) => at[u * colours + c] === -1;
+  const colourOf = (u: number, v: number) => {
+    for (let c = 0; c < colours; c++) if (at[u * colours + c] === v) return c;
+    return -1;
+  };
+  const paint = (u: number, v: number, c: number) => {
+    at[u * colours + c] = v;
+    at[v * colours + c] = u;
+  };
+  const wipe = (u: number, v: number, c: number) => {
+    at[u * colours + c] = -1;
+    at[v * colours + c] = -1;
+  };
+  for (const [u, v] of edges) {
+    // A maximal fan of u: each next edge's colour is free at the one before.
+    const fan = [v];
+    for (let grown = true; grown; ) {
+      grown = false;
+      for (let c = 0; c < colours && !grown; c++) {
+        const w = at[u * colours + c]!;
+        if (w >= 0 && !fan.includes(w) && isFree(fan.at(-1)!, c)) grown = fan.push(w) > 0;
+      }
+    }
+    const c = free(u);
+    const d = free(fan.at(-1)!);
+    // Swap c and d along the path that leaves u by d, so that d becomes free at u.
+    const path: [number, number, number][] = [];
+    for (let x = u, colour = d; at[x * colours + colour]! >= 0; colour = colour === d ? c : d) {
+      const y = at[x * colours + colour]!;
+      path.push([x, y, colour]);
+      x = y;
+    }
+    for (const [x, y, colour] of path) wipe(x, y, colour);
+    for (const [x, y, colour] of path) paint(x, y, colour === d ? c : d);
+    // Shorten the fan to where it still is one and d is free, then rotate it.
+    let w = fan.findIndex((x, i) => isFree(x, d) && fan.slice(1, i + 1).every((y, m) => isFree(fan[m]!, colourOf(u, y))));
+    if (w < 0) w = 0;
+    const shifted = fan.slice(1, w + 1).map((y) => colourOf(u, y));
+    shifted.forEach((colour, i) => wipe(u, fan[i + 1]!, colour));
+    shifted.forEach((colour, i) => paint(u, fan[i]!, colour));
+    paint(u, fan[w]!, d);
+  }
+  const out = Array.from({ length: colours }, (): Edge[] => []);
+  for (let u = 0; u < n; u++)
+    for (let c = 0; c < colours; c++) if (at[u * colours + c]! > u) out[c]!.push([u, at[u * colours + c]!]);
+  return out.filter((matching) => matching.length > 0);
+}
+
+/** x ↦ Σ_j p_j L_j x, L_j the Laplacian of matching j; edges in flat arrays, as this is the inner loop of all below. */
+function laplacian(parts: readonly Edge[][], p: readonly number[]): Operator {
+  const from = Int32Array.from(parts.flat(), ([u]) => u);
+  const to = Int32Array.from(parts.flat(), ([, v]) => v);
+  const weight = Float64Array.from(parts.flatMap((matching, m) => matching.map(() => p[m]!)));
+  return (x, out) => {
+    out.fill(0);
+    for (let e = 0; e < from.length; e++) {
+      const flow = weight[e]! * (x[from[e]!]! - x[to[e]!]!);
+      out[from[e]!]! += flow;
+      out[to[e]!]! -= flow;
+    }
+  };
+}
+
+/** The nearest point with Σp = total and 0 ≤ p ≤ 1: shift and clip, the shift by bisection. */
+function project(p: readonly number[], total: number): number[] {
+  let [low, high] = [-2, 2];
+  const clip = (shift: number) => p.map((x) => Math.min(1, Math.max(0, x + shift)));
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (clip(middle).reduce((a, b) => a + b, 0) < total) low = middle;
+    else high = middle;
+  }
+  return clip(high);
+}
+
+/**
+ * Activation probabilities that maximise λ2(Σ p_j L_j) for Σ p_j = budget·M: projected supergradient ascent, the gradient along
+ * p_j being v2ᵀ L_j v2, with v2 by power iteration on the spectrum turned over.
+ */
+function activation(n: number, parts: readonly Edge[][], budget: number, degree: number): number[] {
+  const total = budget * parts.length;
+  let p = parts.map(() => budget);
+  let best = p;
+  let bestGap = -1;
+  const v = Float64Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n) + 1e-3 * Math.sin(i + 1));
+  const image = new Float64Array(n);
+  for (let round = 0; round < 60; round++) {
+    const flow = laplacian(parts, p);
+    for (let i = 0; i < 50; i++) {
+      flow(v, image);
+      let [sum, square] = [0, 0];
+      for (let j = 0; j < n; j++) sum += v[j]! - image[j]! / (2 * degree);
+      for (let j = 0; j < n; j++) square += (v[j]! = v[j]! - image[j]! / (2 * degree) - sum / n) ** 2;
+      for (let j = 0; j < n; j++) v[j]! /= Math.sqrt(square);
+    }
+    const slopes = parts.map((matching) => matching.reduce((s, [a, b]) => s + (v[a]! - v[b]!) ** 2, 0));
+    const gap = slopes.reduce((s, slope, m) => s + slope * p[m]!, 0);
+    if (gap > bestGap) [bestGap, best] = [gap, p];
+    const scale = Math.max(...slopes);
+    p = project(
+      p.map((x, m) => x + ((slopes[m]! / scale) * 0.5) / (1 + round)),
+      total,
+    );
+  }
+  return best;
+}
+
+/**
+ * The step α of W = I − αL(t) that contracts fastest on average: minimises ‖E[W²] − J‖ = ‖I − 2αL̄ + α²(L̄² + 2L̃) − J‖ with
+ * L̄ = Σ p L_j, L̃ = Σ p(1−p) L_j (for a matching L_j² = 2L_j), by golden section; at most 1/Δ, so that W ≥ 0.
+ */
+function bestStep(n: number, parts: readonly Edge[][], p: readonly number[], degree: number): number {
+  const average = laplacian(parts, p);
+  const spread = laplacian(parts, p.map((x) => x * (1 - x)));
+  const [once, twice, noise] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  const norm = (alpha: number) => {
+    const expected: Operator = (x, out) => {
+      average(x, once);
+      average(once, twice);
+      spread(x, noise);
+      for (let i = 0; i < n; i++) out[i] = x[i]! - 2 * alpha * once[i]! + alpha ** 2 * (twice[i]! + 2 * noise[i]!);
+    };
+    // Close enough to tell two steps apart; the last digits of α change nothing.
+    const { least, greatest } = symmetricExtremes(n, expected, 1e-7);
+    return Math.max(Math.abs(least), Math.abs(greatest));
+  };
+  const ratio = (Math.sqrt(5) - 1) / 2;
+  let [low, high] = [0, 1 / degree];
+  let [a, b] = [high - ratio * high, ratio * high];
+  let [atA, atB] = [norm(a), norm(b)];
+  for (let i = 0; i < 16; i++)
+    if (atA < atB) {
+      [high, b, atB] = [b, a, atA];
+      a = high - ratio * (high - low);
+      atA = norm(a);
+    } else {
+      [low, a, atA] = [a, b, atB];
+      b = low + ratio * (high - low);
+      atB = norm(b);
+    }
+  return (low + high) / 2;
+}
+
+/** Wang et al., "MATCHA: speeding up decentralized SGD via matching decomposition sampling", 2019. */
+export const matcha = kind({
+  name: 'matcha',
+  aliases: ['matching', 'random-matchings'],
+  summary: 'drawn anew every step: some of the matchings of a base topology, as often as the budget allows',
+  settings: {
+    base: z.enum(Object.keys(bases) as [keyof typeof bases]).default('lattice').describe('the topology to thin out, with its default settings'),
+    budget: z.number().gt(0).max(1).default(0.5).describe('share of the base topology’s edges used a step, on average'),
+  },
+  directed: false,
+  weights: 'uniform',
+  build(n, { base, budget }, seed) {
+    const { sources } = bases[base].build(n, { countPerSide: false } as never, seed).round(0);
+    const edges = sources.flatMap((row, i) => row.filter((j) => j > i).map((j): Edge => [i, j]));
+    if (edges.length === 0) refuse('matcha', { n, base }, 'the base topology has no edges');
+    const degree = Math.max(...sources.map((row) => row.length));
+    const parts = matchings(n, edges, degree);
+    const p = activation(n, parts, budget, degree);
+    const alpha = bestStep(n, parts, p, degree);
+    return {
+      period: Number.POSITIVE_INFINITY,
+      round(step) {
+        const random = new Random(seed, 'topology', 1, step);
+        const active = parts.filter((_, m) => random.uniform() < p[m]!);
+        return weighted(n, active.flat().map(([i, j]) => [i, j, alpha] as const));
+      },
+    };
+  },
+});

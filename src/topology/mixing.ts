@@ -1,0 +1,152 @@
+import { UserError } from '../base/error.ts';
+import type { Round } from './kind.ts';
+import { symmetricExtremes } from './spectrum.ts';
+
+/** How an edge's weight follows from the degrees, where a kind does not prescribe it. */
+export const weightRules = ['uniform', 'metropolis', 'best-constant', 'lazy'] as const;
+export type WeightRule = (typeof weightRules)[number];
+
+/**
+ * The mixing matrix W of `x_i ← Σ_j W_ij x_j`, by rows: row i has the entries start[i] … start[i+1]−1, ascending in `source`,
+ * its own among them.
+ */
+export interface Mixing {
+  readonly n: number;
+  readonly start: Int32Array;
+  readonly source: Int32Array;
+  readonly weight: Float64Array;
+}
+
+/** Fills W from the neighbours and a weight for each; replica i keeps the rest, so every row sums to 1. */
+function assemble(sources: Round['sources'], weightOf: (i: number, a: number) => number): Mixing {
+  const n = sources.length;
+  const entries = sources.reduce((count, row) => count + row.length + 1, 0);
+  const start = new Int32Array(n + 1);
+  const source = new Int32Array(entries);
+  const weight = new Float64Array(entries);
+  let at = 0;
+  for (let i = 0; i < n; i++) {
+    const row = sources[i]!;
+    let own = 1;
+    let ownAt = -1;
+    for (let a = 0; a < row.length; a++) {
+      if (ownAt < 0 && row[a]! > i) ownAt = at++;
+      source[at] = row[a]!;
+      weight[at] = weightOf(i, a);
+      own -= weight[at++]!;
+    }
+    if (ownAt < 0) ownAt = at++;
+    source[ownAt] = i;
+    // Where the parts make up the whole, what rounding leaves is not a weight.
+    weight[ownAt] = Math.abs(own) < 1e-12 ? 0 : own;
+    start[i + 1] = at;
+  }
+  return { n, start, source, weight };
+}
+
+/**
+ * 1/(degree+1) for every neighbour and oneself: the plain average. Doubly stochastic on regular topologies.
+ */
+function uniform({ sources }: Round): Mixing {
+  const mixing = assemble(sources, (i) => 1 / (sources[i]!.length + 1));
+  // The average is symmetric in its parts: 1 − Σ may differ from them in the last bit.
+  for (let i = 0; i < mixing.n; i++)
+    mixing.weight.fill(1 / (sources[i]!.length + 1), mixing.start[i], mixing.start[i + 1]);
+  return mixing;
+}
+
+/**
+ * Metropolis–Hastings weights: symmetric and doubly stochastic on any undirected topology.
+ *
+ *     W[i,j] = 1 / (1 + max(deg i, deg j))   for j ∈ N(i)
+ *     W[i,i] = 1 − Σ_j W[i,j]
+ *
+ * Xiao & Boyd, "Fast linear iterations for distributed averaging", 2004.
+ */
+function metropolis({ sources }: Round): Mixing {
+  return assemble(sources, (i, a) => 1 / (1 + Math.max(sources[i]!.length, sources[sources[i]![a]!]!.length)));
+}
+
+/**
+ * The one weight α for all edges that mixes fastest, W = I − αL with α = 2/(λ_max(L) + λ_2(L)); own weights may be negative
+ * on irregular topologies. Same paper.
+ */
+function bestConstant({ sources }: Round): Mixing {
+  const laplacian = (x: Float64Array, out: Float64Array) => {
+    for (let i = 0; i < sources.length; i++) {
+      let sum = sources[i]!.length * x[i]!;
+      for (const j of sources[i]!) sum -= x[j]!;
+      out[i] = sum;
+    }
+  };
+  const { least, greatest } = symmetricExtremes(sources.length, laplacian);
+  return assemble(sources, () => 2 / (least + greatest));
+}
+
+/** Half of Metropolis–Hastings, half of staying put: no negative eigenvalue. */
+function lazy({ sources }: Round): Mixing {
+  return assemble(sources, (i, a) => 0.5 / (1 + Math.max(sources[i]!.length, sources[sources[i]![a]!]!.length)));
+}
+
+const rules: Record<WeightRule, (round: Round) => Mixing> = { uniform, metropolis, 'best-constant': bestConstant, lazy };
+
+/** W of one round: by `rule` if given, else by the kind's own weights, else by its usual rule. */
+export function mixingOf(round: Round, rule: WeightRule | undefined, usual: WeightRule, directed: boolean): Mixing {
+  if (directed && rule !== undefined && rule !== 'uniform')
+    throw new UserError(`weights "${rule}" are defined on undirected topologies only, this one is directed`, {
+      hint: 'leave weights out, or use "uniform"',
+    });
+  if (round.weights !== undefined && rule === undefined) return assemble(round.sources, (i, a) => round.weights![i]![a]!);
+  return rules[rule ?? usual](round);
+}
+
+export function identity(n: number): Mixing {
+  return assemble(
+    Array.from({ length: n }, () => []),
+    () => 0,
+  );
+}
+
+/** out ← W x. */
+export function apply({ n, start, source, weight }: Mixing, x: Float64Array, out: Float64Array): void {
+  for (let i = 0; i < n; i++) {
+    let sum = 0;
+    for (let e = start[i]!; e < start[i + 1]!; e++) sum += weight[e]! * x[source[e]!]!;
+    out[i] = sum;
+  }
+}
+
+const tolerance = 1e-12;
+
+/** No negative weight, and rows and columns that sum to 1: the average over replicas is kept. */
+export function isDoublyStochastic(mixing: Mixing): boolean {
+  const columns = new Float64Array(mixing.n);
+  const rows = new Float64Array(mixing.n);
+  for (let i = 0; i < mixing.n; i++)
+    for (let e = mixing.start[i]!; e < mixing.start[i + 1]!; e++) {
+      if (mixing.weight[e]! < -tolerance) return false;
+      rows[i]! += mixing.weight[e]!;
+      columns[mixing.source[e]!]! += mixing.weight[e]!;
+    }
+  const isOne = (sum: number) => Math.abs(sum - 1) < tolerance * mixing.n;
+  return rows.every(isOne) && columns.every(isOne);
+}
+
+/** W_ij, by bisection in row i. */
+function entry({ start, source, weight }: Mixing, i: number, j: number): number {
+  let [low, high] = [start[i]!, start[i + 1]!];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (source[middle]! < j) low = middle + 1;
+    else high = middle;
+  }
+  return low < start[i + 1]! && source[low] === j ? weight[low]! : 0;
+}
+
+export function isSymmetric(mixing: Mixing): boolean {
+  const { n, start, source, weight } = mixing;
+  for (let i = 0; i < n; i++)
+    for (let e = start[i]!; e < start[i + 1]!; e++)
+      if (Math.abs(entry(mixing, source[e]!, i) - weight[e]!) > tolerance) return false;
+  return true;
+}

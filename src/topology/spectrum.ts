@@ -1,0 +1,166 @@
+import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
+import { Random } from '../base/random.ts';
+import type { Mixing } from './mixing.ts';
+
+/** out ← A x on vectors that sum to 0; what is left of 1 in the result is projected out. */
+export type Operator = (x: Float64Array, out: Float64Array) => void;
+
+function dot(x: Float64Array, y: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < x.length; i++) sum += x[i]! * y[i]!;
+  return sum;
+}
+
+/** x ← x + a·y */
+function addScaled(x: Float64Array, a: number, y: Float64Array): void {
+  for (let i = 0; i < x.length; i++) x[i]! += a * y[i]!;
+}
+
+/** Removes the average, then scales to length 1; returns the length before. */
+export function centre(x: Float64Array): number {
+  let sum = 0;
+  for (const v of x) sum += v;
+  for (let i = 0; i < x.length; i++) x[i]! -= sum / x.length;
+  const length = Math.sqrt(dot(x, x));
+  if (length > 0) for (let i = 0; i < x.length; i++) x[i]! /= length;
+  return length;
+}
+
+/** A seeded unit vector that sums to 0. */
+export function probe(n: number, index = 0): Float64Array {
+  const random = new Random(0, 'topology', index);
+  const x = Float64Array.from({ length: n }, () => random.normal());
+  centre(x);
+  return x;
+}
+
+/**
+ * Second largest eigenvalue modulus of a circulant W, by its Fourier transform: λ_j = Σ_o w_o e^(2πi·jo/n).
+ */
+function circulantModulus({ n, start, source, weight }: Mixing): number {
+  const [cos, sin] = [Math.cos, Math.sin].map((f) => Float64Array.from({ length: n }, (_, m) => f((2 * Math.PI * m) / n)));
+  let largest = 0;
+  for (let j = 1; j <= n / 2; j++) {
+    let [re, im] = [0, 0];
+    for (let e = start[0]!; e < start[1]!; e++) {
+      const m = (j * source[e]!) % n;
+      re += weight[e]! * cos![m]!;
+      im += weight[e]! * sin![m]!;
+    }
+    largest = Math.max(largest, Math.hypot(re, im));
+  }
+  return largest;
+}
+
+/** Is every row the first one shifted? */
+export function isCirculant({ n, start, source, weight }: Mixing): boolean {
+  const first = new Float64Array(n).fill(Number.NaN);
+  for (let e = 0; e < start[1]!; e++) first[source[e]!] = weight[e]!;
+  for (let i = 1; i < n; i++) {
+    if (start[i + 1]! - start[i]! !== start[1]!) return false;
+    for (let e = start[i]!; e < start[i + 1]!; e++)
+      if (!(Math.abs(first[(source[e]! - i + n) % n]! - weight[e]!) <= 1e-14)) return false;
+  }
+  return true;
+}
+
+/** How many eigenvalues of the symmetric tridiagonal matrix lie below x (Sturm sequence). */
+function countBelow(diagonal: readonly number[], offDiagonal: readonly number[], x: number): number {
+  let count = 0;
+  let d = 1;
+  for (let i = 0; i < diagonal.length; i++) {
+    const off = i === 0 ? 0 : offDiagonal[i - 1]!;
+    d = diagonal[i]! - x - (off * off) / d;
+    if (d === 0) d = -Number.MIN_VALUE;
+    if (d < 0) count++;
+  }
+  return count;
+}
+
+/** The eigenvalue with `index` smaller ones, by bisection. */
+function tridiagonalEigenvalue(diagonal: readonly number[], offDiagonal: readonly number[], index: number): number {
+  const radius = Math.max(...diagonal.map((d, i) => Math.abs(d) + (offDiagonal[i] ?? 0) + (offDiagonal[i - 1] ?? 0)));
+  let [low, high] = [-radius, radius];
+  for (let middle = 0; low < (middle = (low + high) / 2) && middle < high; )
+    if (countBelow(diagonal, offDiagonal, middle) > index) high = middle;
+    else low = middle;
+  return (low + high) / 2;
+}
+
+/**
+ * The extreme eigenvalues of a symmetric operator on the vectors that sum to 0: Lanczos without re-orthogonalisation, whose
+ * ghosts repeat eigenvalues but never invent one. Runs until both ends stand still.
+ */
+export function symmetricExtremes(n: number, operator: Operator, tolerance = 1e-14): { least: number; greatest: number } {
+  const diagonal: number[] = [];
+  const offDiagonal: number[] = [];
+  let previous: Float64Array = new Float64Array(n);
+  let current = probe(n);
+  let next: Float64Array = new Float64Array(n);
+  let ends = { least: Number.NaN, greatest: Number.NaN };
+  const limit = 20 * n + 200;
+  for (let m = 1, check = 8; ; m++) {
+    operator(current, next);
+    const alpha = dot(current, next);
+    addScaled(next, -alpha, current);
+    addScaled(next, -(offDiagonal[m - 2] ?? 0), previous);
+    const beta = centre(next);
+    diagonal.push(alpha);
+    const broken = beta < 1e-13;
+    if (broken || m === check || m === limit) {
+      const found = {
+        least: tridiagonalEigenvalue(diagonal, offDiagonal, 0),
+        greatest: tridiagonalEigenvalue(diagonal, offDiagonal, m - 1),
+      };
+      const still = Math.abs(found.least - ends.least) + Math.abs(found.greatest - ends.greatest) < tolerance;
+      ends = found;
+      if (broken || still || m === limit) return ends;
+      check = Math.ceil(1.5 * m);
+    }
+    offDiagonal.push(beta);
+    [previous, current, next] = [current, next, previous];
+  }
+}
+
+/** Largest eigenvalue modulus of any operator on the vectors that sum to 0: Arnoldi, widened until it stands still. */
+export function spectralRadius(n: number, operator: Operator): number {
+  const basis = [probe(n)];
+  const columns: number[][] = [];
+  let radius = Number.NaN;
+  for (let m = 1, check = 16; ; m++) {
+    const next = new Float64Array(n);
+    operator(basis[m - 1]!, next);
+    const column = new Array<number>(m).fill(0);
+    // Twice is enough: the second pass removes what rounding left of the first.
+    for (let pass = 0; pass < 2; pass++)
+      basis.forEach((vector, i) => {
+        const h = dot(vector, next);
+        column[i]! += h;
+        addScaled(next, -h, vector);
+      });
+    const below = centre(next);
+    columns.push([...column, below]);
+    const last = below < 1e-13 || m === n - 1;
+    if (last || m === check) {
+      const h = Matrix.zeros(m, m);
+      columns.forEach((c, j) => {
+        for (let i = 0; i < Math.min(m, c.length); i++) h.set(i, j, c[i]!);
+      });
+      const { realEigenvalues, imaginaryEigenvalues } = new EigenvalueDecomposition(h);
+      const found = Math.max(...realEigenvalues.map((re, i) => Math.hypot(re, imaginaryEigenvalues[i]!)));
+      if (last || Math.abs(found - radius) < 1e-12) return found;
+      radius = found;
+      check = Math.ceil(1.5 * m);
+    }
+    basis.push(next);
+  }
+}
+
+/** |λ2| of a mixing matrix: in closed form for circulants, iteratively otherwise; never by an n×n decomposition. */
+export function secondModulus(mixing: Mixing, symmetric: boolean, operator: Operator): number {
+  if (mixing.n === 1) return 0;
+  if (isCirculant(mixing)) return circulantModulus(mixing);
+  if (!symmetric) return spectralRadius(mixing.n, operator);
+  const { least, greatest } = symmetricExtremes(mixing.n, operator);
+  return Math.max(Math.abs(least), Math.abs(greatest));
+}

@@ -1,0 +1,146 @@
+import { distances, targetsOf } from './kind.ts';
+import { apply, isDoublyStochastic, isSymmetric } from './mixing.ts';
+import { centre, isCirculant, probe, secondModulus, spectralRadius } from './spectrum.ts';
+import type { Topology } from './topology.ts';
+
+/** How many steps stand for a topology that is drawn anew each step. */
+const sampledSteps = 100;
+
+export interface Spread {
+  readonly min: number;
+  readonly max: number;
+  readonly mean: number;
+}
+
+/** What a topology offers before any training. */
+export interface TopologySummary {
+  readonly kind: string;
+  readonly n: number;
+  /** Neighbours per replica where all have equally many, else null. */
+  readonly k: number | null;
+  readonly directed: boolean;
+  /** Replicas heard a step, over replicas and steps. */
+  readonly degree: Spread;
+  /** Edges used a step, on average; one-way edges where directed. */
+  readonly edges: number;
+  /** Longest way between two replicas, over the edges of all steps; null if some are never joined. */
+  readonly diameter: number | null;
+  /** 1 − |λ2| of W; of a period's product, or of random steps, per step. */
+  readonly spectralGap: number;
+  /** What the gap was computed of. */
+  readonly spectralGapOf: 'W' | 'product over the period' | `sample of ${number} steps`;
+  /** Steps until differences between replicas have shrunk to 1 %; null if they never do. */
+  readonly mixingSteps: number | null;
+  readonly doublyStochastic: boolean;
+  readonly symmetric: boolean;
+  /** Steps until the rounds repeat; null if they are drawn anew each step. */
+  readonly periodSteps: number | null;
+  /** Floats sent a step per model parameter: by each replica, and by all together. */
+  readonly floatsSentPerParameter: Spread & { readonly total: number };
+}
+
+function spread(values: readonly number[]): Spread {
+  // Not Math.min(...values): n × period values are too many arguments.
+  let [min, max, sum] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0];
+  for (const value of values) {
+    min = Math.min(min, value);
+    max = Math.max(max, value);
+    sum += value;
+  }
+  return { min, max, mean: sum / values.length };
+}
+
+/** Everyone's neighbours over several steps together. */
+function union(lists: readonly (readonly (readonly number[])[])[]): readonly (readonly number[])[] {
+  if (lists.length === 1) return lists[0]!;
+  return lists[0]!.map((_, i) => [...new Set(lists.flatMap((sources) => sources[i]!))].sort((a, b) => a - b));
+}
+
+function diameter(sources: readonly (readonly number[])[], transitive: boolean): number | null {
+  const targets = targetsOf(sources);
+  let longest = 0;
+  // From every replica, or from one where all look alike.
+  for (let start = 0; start < (transitive ? 1 : sources.length); start++)
+    for (const distance of distances(targets, start)) {
+      if (distance < 0) return null;
+      longest = Math.max(longest, distance);
+    }
+  return longest;
+}
+
+/** |λ2| a step: of W, of the product over one period, or as the mean contraction over random steps. */
+function contraction(topology: Topology): number {
+  const { n, period } = topology;
+  if (n === 1) return 0;
+  if (period === 1) {
+    const mixing = topology.mixing(0);
+    return secondModulus(mixing, isSymmetric(mixing), (x, out) => apply(mixing, x, out));
+  }
+  if (period < Number.POSITIVE_INFINITY) {
+    const radius = spectralRadius(n, (x, out) => {
+      let current = x;
+      for (let step = 0; step < period; step++) {
+        const next = step === period - 1 ? out : new Float64Array(n);
+        apply(topology.mixing(step), current, next);
+        current = next;
+      }
+    });
+    // What rounding leaves of an exact average is no contraction rate: its root would pretend to be one.
+    return radius < 1e-12 ? 0 : radius ** (1 / period);
+  }
+  return sampledContraction(topology);
+}
+
+/** Mean contraction a step over a sample of steps, gone through again and again until the slowest direction is left. */
+function sampledContraction(topology: Topology): number {
+  let current = probe(topology.n);
+  let rate = Number.NaN;
+  for (let cycle = 0; cycle < 100; cycle++) {
+    let logarithm = 0;
+    for (let step = 0; step < sampledSteps; step++) {
+      const next = new Float64Array(topology.n);
+      apply(topology.mixing(step), current, next);
+      const length = centre(next);
+      if (length < 1e-12) return 0;
+      logarithm += Math.log(length);
+      current = next;
+    }
+    const found = Math.exp(logarithm / sampledSteps);
+    if (Math.abs(found - rate) < 1e-4 * (1 - found)) return found;
+    rate = found;
+  }
+  return rate;
+}
+
+export function summarize(topology: Topology): TopologySummary {
+  const { n, period, directed } = topology;
+  const random = period === Number.POSITIVE_INFINITY;
+  const steps = Array.from({ length: random ? sampledSteps : period }, (_, step) => step);
+  const rounds = steps.map((step) => topology.round(step).sources);
+  const mixings = steps.map((step) => topology.mixing(step));
+  const degree = spread(rounds.flatMap((sources) => sources.map((row) => row.length)));
+  const sent = spread(rounds.flatMap((sources) => targetsOf(sources).map((row) => row.length)));
+  const arcs = degree.mean * n;
+  const modulus = contraction(topology);
+  return {
+    kind: topology.kind,
+    n,
+    k: degree.min === degree.max ? degree.max : (topology.k ?? null),
+    directed,
+    degree,
+    edges: directed ? arcs : arcs / 2,
+    diameter: diameter(union(rounds), mixings.every(isCirculant)),
+    spectralGap: 1 - modulus,
+    spectralGapOf: random ? `sample of ${sampledSteps} steps` : period === 1 ? 'W' : 'product over the period',
+    mixingSteps: mixingSteps(modulus, random ? 1 : period),
+    doublyStochastic: mixings.every(isDoublyStochastic),
+    symmetric: mixings.every(isSymmetric),
+    periodSteps: random ? null : period,
+    floatsSentPerParameter: { ...sent, total: arcs },
+  };
+}
+
+function mixingSteps(modulus: number, period: number): number | null {
+  if (modulus < 1e-12) return period;
+  return modulus > 1 - 1e-12 ? null : Math.ceil(Math.log(100) / -Math.log(modulus));
+}
