@@ -1,0 +1,48 @@
+import { z } from 'zod';
+
+const finalMerge = z.boolean().default(false).describe('one exact average over all replicas at the end');
+
+export const algorithmSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('centralized').describe('average gradients over all replicas, then step') }),
+  z.strictObject({
+    kind: z.literal('dpsgd').describe('step alone, average parameters with the neighbours'),
+    order: z.enum(['adapt-then-combine', 'combine-then-adapt']).default('adapt-then-combine'),
+    localSteps: z.int().min(1).default(1).describe('steps between two averagings'),
+    finalMerge,
+  }),
+]);
+
+const cap = z.int().min(1).default(20).describe('most gossips a step');
+const phase = {
+  from: z.number().min(0).default(0).describe('first controlled epoch'),
+  to: z.number().gt(0).optional().describe('first epoch that is no longer controlled; the end by default'),
+};
+
+/** Consensus control: gossip again until the replicas are close enough. Kong et al., "Consensus control for decentralized deep learning", 2021. */
+export const consensusSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('none').describe('one gossip a step') }),
+  z.strictObject({
+    kind: z.literal('fixed').describe('keep Ξ below a fraction of the uncontrolled distance'),
+    fraction: z.number().gt(0).max(1).default(0.25),
+    maxDistance: z
+      .number()
+      .gt(0)
+      .optional()
+      .describe('the uncontrolled distance; measured over the first steps by default'),
+    cap,
+    ...phase,
+  }),
+  z.strictObject({
+    kind: z.literal('adaptive').describe('keep Ξ below scale × learning rate × mean gradient norm'),
+    scale: z.number().gt(0).default(1),
+    beta: z.number().min(0).lt(1).default(0.95).describe('memory of the gradient norm'),
+    cap,
+    ...phase,
+  }),
+  z.strictObject({
+    kind: z.literal('critical').describe('keep Ξ below a fraction of the estimated critical distance Γ'),
+    fraction: z.number().gt(0).default(1),
+    cap,
+    ...phase,
+  }),
+]);

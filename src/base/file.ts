@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { UserError } from './error.ts';
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or folder',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EISDIR: 'it is a folder',
+  ENOTDIR: 'a part of the path is not a folder',
+  ENOSPC: 'the disk is full',
+};
+
+/** Why the system refused, without its internals. */
+function reason(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return reasons[code ?? ''] ?? message;
+}
+
+/** The text of a file the user named; `what` says what it is for. */
+export function readText(path: string, what: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (cause) {
+    throw new UserError(`cannot read the ${what} ${path}: ${reason(cause)}`, { cause });
+  }
+}
+
+/** Writes to a temporary name beside the target and renames: the file is there whole or not at all. */
+export function writeWhole(path: string, content: string | Uint8Array): void {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, content);
+    renameSync(temporary, path);
+  } catch (cause) {
+    rmSync(temporary, { force: true });
+    throw new UserError(`cannot write ${path}: ${reason(cause)}`, { cause });
+  }
+}

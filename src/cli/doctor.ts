@@ -1,0 +1,77 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { availableParallelism, cpus, freemem, homedir, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { Command } from 'commander';
+import { bytes, fields } from './print.ts';
+
+/** First line that a program prints, or null where it is not installed. */
+function says(program: string, ...args: string[]): string | null {
+  try {
+    return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 5000 })
+      .split('\n')[0]!
+      .trim();
+  } catch {
+    return null;
+  }
+}
+
+/** The version and the execution providers of the bundled onnxruntime, or why it does not load here. */
+async function onnxruntime(): Promise<{ version: string; providers: string[] } | { error: string }> {
+  try {
+    const { default: ort } = await import('onnxruntime-node');
+    const bundled = ort.listSupportedBackends().filter((backend) => backend.bundled);
+    return {
+      version: ort.env.versions.node ?? ort.env.versions.common,
+      providers: bundled.map((backend) => backend.name),
+    };
+  } catch (error) {
+    return { error: (error as Error).message.split('\n')[0]! };
+  }
+}
+
+/** Where downloaded data sets are kept. */
+function dataFolder(): string {
+  return process.env.DBENCH_DATA ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'dbench');
+}
+
+async function examine() {
+  const folder = dataFolder();
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    cpu: cpus()[0]?.model.trim() ?? 'unknown',
+    cores: availableParallelism(),
+    memoryBytes: totalmem(),
+    freeMemoryBytes: freemem(),
+    onnxruntime: await onnxruntime(),
+    mpi: says('mpirun', '--version'),
+    data: { folder, sets: existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [] },
+  };
+}
+
+export function command(): Command {
+  return new Command('doctor').option('--json', 'print JSON').action(async (options: { json?: true }) => {
+    const found = await examine();
+    if (options.json) return console.log(JSON.stringify(found, null, 2));
+    const { onnxruntime: ort, data } = found;
+    console.log(
+      fields([
+        ['node', `${found.node} on ${found.platform}`],
+        ['processor', `${found.cpu}, ${found.cores} core${found.cores === 1 ? '' : 's'}`],
+        ['memory', `${bytes(found.memoryBytes)}, ${bytes(found.freeMemoryBytes)} free`],
+        [
+          'onnxruntime',
+          'error' in ort ? `does not load: ${ort.error}` : `${ort.version}, providers: ${ort.providers.join(', ')}`,
+        ],
+        ['MPI', found.mpi ?? 'not found (optional; on Debian: apt-get install openmpi-bin)'],
+        [
+          'data sets',
+          data.sets.length === 0
+            ? `none in ${data.folder} (DBENCH_DATA sets another folder)`
+            : `${data.sets.join(', ')} in ${data.folder}`,
+        ],
+      ]),
+    );
+  });
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { suggest, UserError } from '../base/error.ts';
+
+interface Row {
+  readonly summary: string;
+  /** Loaded only when asked for, so that `dbench --help` answers at once. */
+  load(): Promise<{ command(): Command }>;
+}
+
+const commands: Readonly<Record<string, Row>> = {
+  topology: {
+    summary: 'what a communication topology offers, before any training',
+    load: () => import('./topology.ts'),
+  },
+  validate: { summary: 'check an experiment file and show it with all defaults', load: () => import('./validate.ts') },
+  schema: { summary: 'print the JSON Schema of experiment files, for editors', load: () => import('./schema.ts') },
+  doctor: { summary: 'what this machine offers', load: () => import('./doctor.ts') },
+};
+
+function version(): string {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
+}
+
+/** Errors of the command line become exit code 2 here, for every command alike. */
+function strict(command: Command): Command {
+  command.exitOverride().configureOutput({ outputError: () => {} });
+  for (const child of command.commands) strict(child);
+  return command;
+}
+
+async function run(args: readonly string[]): Promise<void> {
+  const program = new Command('dbench')
+    .description('Decentralized deep learning: white-box benchmark, adaptive topologies, consensus control.')
+    .version(version(), '-v, --version')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  dbench topology ring -n 96\n  dbench topology compare -n 64\n  dbench validate experiments/quickstart.yaml\n',
+    );
+  const [name] = args;
+  for (const [key, row] of Object.entries(commands)) {
+    if (key === name) program.addCommand((await row.load()).command().description(row.summary));
+    else program.command(key).description(row.summary);
+  }
+  if (name !== undefined && !name.startsWith('-') && name !== 'help' && !(name in commands))
+    throw new UserError(`unknown command "${name}"`, { hint: suggest(name, Object.keys(commands)) });
+  if (name === undefined) return program.outputHelp();
+  await strict(program).parseAsync(args, { from: 'user' });
+}
+
+// A reader that has seen enough (`dbench … | head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0);
+  throw error;
+});
+
+try {
+  await run(process.argv.slice(2));
+} catch (error) {
+  if (error instanceof CommanderError) {
+    if (error.exitCode !== 0)
+      console.error(`${error.message.replace(/^error: /, 'dbench: ')}\ntry: dbench ${process.argv[2] ?? ''} --help`);
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  } else if (error instanceof UserError) {
+    console.error(`dbench: ${error.message}`);
+    if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
+    process.exitCode = 2;
+  } else throw error;
+}

@@ -1,0 +1,33 @@
+/** Plain text for terminals: columns that line up, numbers that are short. */
+
+/** Up to `digits` significant digits, without trailing zeros; thousands in groups. */
+export function number(value: number, digits = 6): string {
+  if (!Number.isFinite(value)) return String(value);
+  if (Number.isInteger(value) && Math.abs(value) < 1e15) return value.toLocaleString('en-US');
+  return String(Number(value.toPrecision(digits)));
+}
+
+export function bytes(count: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+  const unit = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
+  return `${Number((count / 1000 ** unit).toPrecision(3))} ${units[unit]}`;
+}
+
+export const yesNo = (value: boolean) => (value ? 'yes' : 'no');
+
+/** A label and a value a line. */
+export function fields(rows: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`).join('\n');
+}
+
+/** Columns under their headers; the first is text, the rest are numbers and end flush right. */
+export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = headers.map((header, c) => Math.max(header.length, ...rows.map((row) => row[c]!.length)));
+  const line = (cells: readonly string[]) =>
+    cells
+      .map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
+      .join('  ')
+      .trimEnd();
+  return [line(headers), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+}

@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { UserError } from '../base/error.ts';
+import { loadExperiment, merge, override, parseText, resolve } from './experiment.ts';
+import { jsonSchema } from './schema.ts';
+
+const minimal = {
+  name: 'small',
+  replicas: 8,
+  data: { kind: 'mnist' },
+  model: { kind: 'mlp' },
+  batch: 4,
+  epochs: 2,
+  learningRate: { base: 0.1 },
+};
+
+/** The message and hint of the UserError that resolving throws. */
+function problem(data: unknown): string {
+  try {
+    resolve(data, 'test');
+  } catch (error) {
+    if (error instanceof UserError) return error.message;
+    throw error;
+  }
+  return 'no problem';
+}
+
+describe('resolve', () => {
+  it('fills in every default and freezes the result', () => {
+    const [run] = resolve(minimal, 'test');
+    expect(run).toMatchObject({
+      seed: 1,
+      data: { kind: 'mnist', partition: { kind: 'iid' }, dropLast: true },
+      optimizer: { kind: 'sgd', momentum: 0, nesterov: false, weightDecay: 0 },
+      learningRate: { base: 0.1, warmup: 0, schedule: { kind: 'constant' }, scaling: { kind: 'none' } },
+      algorithm: { kind: 'dpsgd', order: 'adapt-then-combine', localSteps: 1, finalMerge: false },
+      topology: { kind: 'ring' },
+      consensus: { kind: 'none' },
+      probes: { everySteps: 1, norms: true },
+      evaluation: { replicas: 'all', samples: 'all', merged: true },
+      checkpoints: { everyEpochs: 1, keep: 2 },
+    });
+    expect(Object.isFrozen(run)).toBe(true);
+    expect(Object.isFrozen(run!.data.partition)).toBe(true);
+  });
+
+  it('is idempotent: a resolved run resolves to itself', () => {
+    const runs = resolve(minimal, 'test');
+    expect(resolve(structuredClone(runs[0]), 'test')).toEqual(runs);
+  });
+
+  it('expands variants: groups merge, another kind replaces', () => {
+    const runs = resolve(
+      {
+        ...minimal,
+        topology: { kind: 'lattice', k: 4 },
+        compare: [
+          { name: 'same' },
+          { name: 'wider', topology: { k: 6 } },
+          { name: 'other', topology: { kind: 'complete' }, learningRate: { warmup: 1 } },
+        ],
+      },
+      'test',
+    );
+    expect(runs.map((run) => run.name)).toEqual(['same', 'wider', 'other']);
+    expect(runs[0]!.topology).toMatchObject({ kind: 'lattice', k: 4 });
+    expect(runs[1]!.topology).toMatchObject({ kind: 'lattice', k: 6 });
+    expect(runs[2]!.topology).toEqual({ kind: 'complete' });
+    expect(runs[2]!.learningRate).toMatchObject({ base: 0.1, warmup: 1 });
+  });
+
+  it('reports all problems at once, each with its path', () => {
+    const message = problem({
+      ...minimal,
+      bach: 3,
+      epochs: 0,
+      replicas: 'many',
+      model: { kind: 'mpl' },
+      learningRate: { base: -1, schedule: { kind: 'multi-step' } },
+    });
+    expect(message.split('\n')).toEqual([
+      'test: 6 problems',
+      '  - replicas: must be a whole number from 1 to 100000, got "many"',
+      '  - model.kind: "mpl" is not a known kind; did you mean "mlp"?',
+      '  - epochs: must be a whole number from 1, got 0',
+      '  - learningRate.base: must be a number above 0, got -1',
+      '  - learningRate.schedule.epochs: is missing; it must be a list of a number from 0, at least one',
+      '  - unknown setting "bach"; did you mean "batch"?',
+    ]);
+  });
+
+  it.each([
+    ['nothing', null, 'test: must be a group of settings, got null'],
+    ['a list', [], 'test: must be a group of settings, got []'],
+    [
+      'NaN',
+      { ...minimal, learningRate: { base: Number.NaN } },
+      'test: learningRate.base: must be a number above 0, got NaN',
+    ],
+    [
+      '∞',
+      { ...minimal, epochs: Number.POSITIVE_INFINITY },
+      'test: epochs: must be a whole number from 1, got Infinity',
+    ],
+    ['a fraction', { ...minimal, batch: 1.5 }, 'test: batch: must be a whole number from 1, got 1.5'],
+    ['a bad name', { ...minimal, name: 'a/b' }, 'test: name: must be text like ^[\\w.+-]+$, got "a/b"'],
+    [
+      'an impossible topology',
+      { ...minimal, topology: { kind: 'torus' }, replicas: 7 },
+      /^test: topology: torus\(n=7\): n is prime/,
+    ],
+    [
+      'k too large',
+      { ...minimal, topology: { kind: 'lattice', k: 9 } },
+      /^test: topology: lattice\(n=8, k=9\): k must be at most n−1 = 7/,
+    ],
+    [
+      'ada without an end',
+      { ...minimal, topology: { kind: 'ada', k0: 4 } },
+      'test: topology: give either decay or kEnd',
+    ],
+    [
+      'control of nothing',
+      { ...minimal, algorithm: { kind: 'centralized' }, consensus: { kind: 'fixed' } },
+      /there is nothing to control/,
+    ],
+    [
+      'a control phase that ends first',
+      { ...minimal, consensus: { kind: 'fixed', from: 2, to: 1 } },
+      /must be above consensus.from = 2, got 1/,
+    ],
+    ['an empty comparison', { ...minimal, compare: [] }, /^test: compare: must be a list/],
+    ['a nameless variant', { ...minimal, compare: [{}] }, /^test: compare\[0\].name: is missing/],
+    [
+      'equal names',
+      { ...minimal, compare: [{ name: 'a' }, { name: 'a' }] },
+      'test: compare: the name "a" is used twice; every run needs its own',
+    ],
+    [
+      'a typo in a variant',
+      { ...minimal, compare: [{ name: 'a', topolgy: 1 }] },
+      'test: compare[0] (a): unknown setting "topolgy"; did you mean "topology"?',
+    ],
+  ])('refuses %s', (_, data, message) => {
+    if (typeof message === 'string') expect(problem(data)).toBe(message);
+    else expect(problem(data)).toMatch(message);
+  });
+
+  it('reports what variants share only once', () => {
+    const message = problem({ ...minimal, epochs: 0, compare: [{ name: 'a' }, { name: 'b', batch: 0 }] });
+    expect(message.split('\n')).toEqual([
+      'test: 2 problems',
+      '  - epochs: must be a whole number from 1, got 0',
+      '  - compare[1] (b): batch: must be a whole number from 1, got 0',
+    ]);
+  });
+});
+
+describe('override', () => {
+  it('sets by path, reads the value as YAML and leaves the rest alone', () => {
+    expect(override({ a: { b: 1, c: 2 } }, 'a.b=3')).toEqual({ a: { b: 3, c: 2 } });
+    expect(override({}, 'model.hidden=[64, 32]')).toEqual({ model: { hidden: [64, 32] } });
+    expect(override({ compare: [{ name: 'x' }] }, 'compare[0].name=y')).toEqual({ compare: [{ name: 'y' }] });
+    expect(override({ a: 1 }, 'description=k = v')).toEqual({ a: 1, description: 'k = v' });
+  });
+
+  it('drops the settings of the old kind with it', () => {
+    expect(override({ topology: { kind: 'lattice', k: 4 } }, 'topology.kind=ring')).toEqual({
+      topology: { kind: 'ring' },
+    });
+  });
+
+  it.each(['nothing', '=1', 'a..b=1', 'compare[5].name=x', 'a=[1'])('refuses --set %s', (assignment) => {
+    expect(() => override({ compare: [{}] }, assignment)).toThrow(UserError);
+  });
+});
+
+it('merge replaces lists as a whole', () => {
+  expect(merge({ a: [1, 2], b: { c: 1 } }, { a: [3], b: { d: 2 } })).toEqual({ a: [3], b: { c: 1, d: 2 } });
+});
+
+describe('files', () => {
+  it('names the line of a syntax error', () => {
+    expect(() => parseText('name: a\nname: b\n', 'x.yaml')).toThrow(/^x.yaml:2: Map keys must be unique/);
+    expect(() => parseText('{"a": 1,, }', 'x.json')).toThrow(/^x.json:1:/);
+  });
+
+  it('may be JSON as well as YAML', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'dbench-experiment-'));
+    try {
+      const file = join(folder, 'a.json');
+      writeFileSync(file, JSON.stringify(minimal));
+      expect(loadExperiment(file, ['replicas=16'])[0]!.replicas).toBe(16);
+      expect(() => loadExperiment(join(folder, 'none.yaml'))).toThrow(/no such file/);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
+
+it('has a JSON Schema that offers every setting, also in variants', () => {
+  const schema = jsonSchema() as {
+    required: string[];
+    properties: Record<string, { items?: { properties: object; required: string[] } }>;
+  };
+  expect(schema.required).toEqual(['name', 'replicas', 'data', 'model', 'batch', 'epochs', 'learningRate']);
+  const variant = schema.properties.compare!.items!;
+  expect(variant.required).toEqual(['name']);
+  expect(Object.keys(variant.properties)).toEqual(Object.keys(schema.properties).filter((key) => key !== 'compare'));
+  expect(JSON.stringify(variant.properties)).not.toContain('"required"');
+});

@@ -1,0 +1,93 @@
+import { z } from 'zod';
+import { algorithmSchema, consensusSchema } from '../algorithm/schema.ts';
+import { maxSeed } from '../base/random.ts';
+import { dataSchema } from '../data/schema.ts';
+import { modelSchema } from '../model/schema.ts';
+import { learningRateSchema, optimizerSchema } from '../optim/schema.ts';
+import { scheduleSchema } from '../topology/schedule.ts';
+
+const name = z
+  .string()
+  .regex(/^[\w.+-]+$/)
+  .describe('letters, digits, and . _ + -');
+const someOf = z.union([z.literal('all'), z.int().min(1)]).default('all');
+
+const shape = {
+  name,
+  description: z.string().optional(),
+  seed: z.int().min(0).max(maxSeed).default(1).describe('every random number of the run follows from it'),
+  replicas: z.int().min(1).max(100_000).describe('model copies that train together'),
+  data: dataSchema,
+  model: modelSchema,
+  batch: z.int().min(1).describe('samples per replica and step'),
+  epochs: z.int().min(1),
+  optimizer: optimizerSchema.prefault({ kind: 'sgd' }),
+  learningRate: learningRateSchema,
+  algorithm: algorithmSchema.prefault({ kind: 'dpsgd' }),
+  topology: scheduleSchema
+    .prefault({ kind: 'ring' })
+    .describe('who averages with whom; not used by the centralized algorithm'),
+  consensus: consensusSchema.prefault({ kind: 'none' }),
+  probes: z
+    .strictObject({
+      everySteps: z.int().min(1).default(1),
+      norms: z.boolean().default(true).describe('L2 norm of every tensor on every replica, before averaging'),
+      distance: z.boolean().default(true).describe('consensus distance Ξ'),
+      gradients: z.boolean().default(true).describe('gradient norms'),
+    })
+    .prefault({}),
+  evaluation: z
+    .strictObject({
+      everyEpochs: z.int().min(1).default(1),
+      replicas: someOf.describe('how many local models to evaluate'),
+      samples: someOf.describe('how many test samples to evaluate on'),
+      merged: z.boolean().default(true).describe('evaluate the average of all replicas as well'),
+    })
+    .prefault({}),
+  checkpoints: z.strictObject({ everyEpochs: z.int().min(1).default(1), keep: z.int().min(1).default(2) }).prefault({}),
+};
+
+/** One run, fully specified: all the defaults of an experiment are in this schema and those it is made of. */
+export const runSchema = z.strictObject(shape);
+
+/** What a file holds: a run, and variants of it to compare, each a name and what differs. */
+export const experimentSchema = z.strictObject({
+  ...shape,
+  compare: z
+    .array(z.looseObject({ name }))
+    .min(1)
+    .optional()
+    .describe('runs to compare: a name and what differs from the rest of the file'),
+});
+
+type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
+/** One fully specified run, as plain data. */
+export type Experiment = DeepReadonly<z.output<typeof runSchema>>;
+
+type Json = { [key: string]: unknown };
+
+/** The schema of an override: everything may be left out, at every depth. */
+function loosened(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(loosened);
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const entries = Object.entries(schema).filter(
+    ([key, value]) => !(key === 'required' && Array.isArray(value)) && key !== 'default',
+  );
+  return Object.fromEntries(entries.map(([key, value]) => [key === 'oneOf' ? 'anyOf' : key, loosened(value)]));
+}
+
+/** JSON Schema of an experiment file, for editors. */
+export function jsonSchema(): Json {
+  const schema = z.toJSONSchema(experimentSchema, { io: 'input' }) as Json & { properties: Json };
+  const { compare, ...properties } = schema.properties;
+  const variant = {
+    ...(loosened({ type: 'object', properties, additionalProperties: false }) as Json),
+    required: ['name'],
+  };
+  return {
+    ...schema,
+    title: 'DBench experiment',
+    properties: { ...properties, compare: { ...(compare as Json), items: variant } },
+  };
+}

@@ -1,0 +1,158 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dbench-cli-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function dbench(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status, stdout, stderr };
+}
+
+function write(name: string, text: string): string {
+  writeFileSync(join(folder, name), text);
+  return name;
+}
+
+describe('dbench topology', () => {
+  it('prints the summary as JSON', () => {
+    const { status, stdout } = dbench('topology', 'ring', '-n', '96', '--json');
+    expect(status).toBe(0);
+    const summary = JSON.parse(stdout);
+    expect(summary).toMatchObject({
+      kind: 'ring',
+      n: 96,
+      k: 2,
+      degree: { min: 2, max: 2, mean: 2 },
+      edges: 96,
+      diameter: 48,
+      doublyStochastic: true,
+      periodSteps: 1,
+    });
+    expect(summary.spectralGap).toBeCloseTo(0.00142738, 8);
+  });
+
+  it('takes the settings of each kind as options, and the names of other tools', () => {
+    const lattice = JSON.parse(
+      dbench('topology', 'lattice', '-n', '96', '-k', '5', '--count-per-side', '--json').stdout,
+    );
+    expect(lattice).toMatchObject({ kind: 'lattice', k: 10 });
+    expect(JSON.parse(dbench('topology', 'exp2', '-n', '96', '--json').stdout)).toMatchObject({
+      kind: 'exponential',
+      k: 7,
+    });
+  });
+
+  it('shows bytes for a model size', () => {
+    expect(dbench('topology', 'ring', '-n', '4', '--parameters', '272474').stdout).toContain(
+      '544,948 a replica (2.18 MB), 8.72 MB in all',
+    );
+  });
+
+  it('compares all kinds, best gap per edge first, and says which do not exist', () => {
+    const rows = JSON.parse(dbench('topology', 'compare', '-n', '7', '--json').stdout) as {
+      kind: string;
+      gapPerEdge?: number;
+      reason?: string;
+    }[];
+    const gaps = rows.flatMap((row) => row.gapPerEdge ?? []);
+    expect(gaps).toEqual([...gaps].sort((a, b) => b - a));
+    expect(rows.find((row) => row.kind === 'torus')!.reason).toContain('prime');
+    expect(dbench('topology', 'compare', '-n', '7').stdout).toContain('not for this n: torus(n=7)');
+  });
+
+  it('reads a topology from a file and draws it', () => {
+    const file = write('path.txt', '3\n0 1\n1 2\n');
+    const { status, stdout } = dbench('topology', 'file', '--path', file, '--json', '--svg', 'path.svg');
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ kind: 'file', n: 3, diameter: 2, edges: 2 });
+    expect(readFileSync(join(folder, 'path.svg'), 'utf8')).toMatch(/^<svg /);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+describe('dbench validate', () => {
+  it('accepts the experiments that come with the package', () => {
+    for (const name of readdirSync(join(root, 'experiments')))
+      expect(dbench('validate', join(root, 'experiments', name)), name).toMatchObject({ status: 0, stderr: '' });
+  });
+
+  it('prints the resolved runs', () => {
+    const { stdout } = dbench('validate', join(root, 'experiments/quickstart.yaml'), '--set', 'replicas=8', '--json');
+    const runs = JSON.parse(stdout) as { name: string; replicas: number }[];
+    expect(runs.map((run) => run.name)).toEqual([
+      'C_complete',
+      'D_complete',
+      'D_exponential',
+      'D_torus',
+      'D_ring',
+      'Ada',
+    ]);
+    expect(new Set(runs.map((run) => run.replicas))).toEqual(new Set([8]));
+  });
+});
+
+it('dbench schema prints a JSON Schema', () => {
+  expect(JSON.parse(dbench('schema').stdout)).toMatchObject({ title: 'DBench experiment', type: 'object' });
+});
+
+it('dbench doctor tells what the machine offers', () => {
+  const found = JSON.parse(dbench('doctor', '--json').stdout);
+  expect(found).toMatchObject({ node: process.version, onnxruntime: { providers: expect.arrayContaining(['cpu']) } });
+  expect(found.cores).toBeGreaterThan(0);
+});
+
+describe('mistakes', () => {
+  it.each([
+    [['topologi'], /unknown command "topologi"\nhint: did you mean "topology"\?/],
+    [['topology', 'rnig', '-n', '8'], /unknown command 'rnig'\n\(Did you mean ring\?\)/],
+    [['topology', 'ring'], /the number of replicas is missing\nhint: give it with -n/],
+    [['topology', 'ring', '-n', '0'], /whole number from 1, got 0/],
+    [['topology', 'ring', '-n', '2.5'], /whole number from 1, got 2\.5/],
+    [['topology', 'ring', '-n', 'NaN'], /whole number from 1, got NaN/],
+    [['topology', 'compare', '-n', '0'], /whole number from 1, got 0/],
+    [['topology', 'ring', '-n', '8', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
+    [
+      ['topology', 'torus', '-n', '7', '--svg', 'out.svg'],
+      /torus\(n=7\): n is prime.*\nhint: use n = 6 or 8, or "ring"/,
+    ],
+    [
+      ['topology', 'lattice', '-n', '8', '-k', '9', '--svg', 'out.svg'],
+      /lattice\(n=8, k=9\): k must be at most n−1 = 7\nhint: for all-to-all use "complete"/,
+    ],
+    [['topology', 'lattice', '-n', '8', '-k', 'x'], /lattice: k: must be a whole number from 1, got "x"/],
+    [
+      ['topology', 'ring', '-n', '4', '--svg', 'no/such/folder.svg'],
+      /cannot write no\/such\/folder\.svg: no such file or folder/,
+    ],
+    [['topology', 'file', '--path', 'none.txt'], /cannot read the topology file none\.txt: no such file/],
+    [['validate', 'none.yaml'], /cannot read the experiment none\.yaml: no such file/],
+    [['validate'], /missing required argument 'file'/],
+  ])('%s', (args, message) => {
+    const { status, stdout, stderr } = dbench(...args);
+    expect(stderr).toMatch(message);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(existsSync(join(folder, 'out.svg'))).toBe(false);
+  });
+
+  it('in an experiment are all named', () => {
+    const file = write('bad.yaml', 'name: x\nreplicas: 0\nepoch: 3\n');
+    const { status, stderr } = dbench('validate', file);
+    expect(status).toBe(2);
+    expect(stderr).toContain('bad.yaml: 7 problems');
+    expect(stderr).toContain('  - replicas: must be a whole number from 1 to 100000, got 0');
+    expect(stderr).toContain('  - unknown setting "epoch"; did you mean "epochs"?');
+  });
+});
