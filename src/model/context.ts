@@ -17,6 +17,23 @@ export interface Context {
   dropout(x: Tensor, rate: number): Tensor;
 }
 
+/** What the data ask of a model: the shape of one sample, without the batch, and the number of classes (or words). */
+export interface Task {
+  readonly shape: Shape;
+  readonly classes: number;
+}
+
+/** [channels, height, width] of a task of images, each side at least `least`. */
+export function imageOf(kind: string, { shape }: Task, least = 1): readonly [number, number, number] {
+  if (shape.length === 3 && shape[1]! >= least && shape[2]! >= least) return shape as [number, number, number];
+  throw new UserError(
+    `${kind} needs images [channels, height, width] of at least ${least}×${least}, got samples of [${shape}]`,
+    {
+      hint: 'use the model "mlp", or other data',
+    },
+  );
+}
+
 /** A network for classification: every label of a batch is one sample of the loss. */
 export interface Model {
   readonly kind: string;

@@ -20,7 +20,7 @@ function circles(samples: number, seed: number) {
   return { x, labels };
 }
 
-const model = mlp(mlpSchema.parse({ kind: 'mlp', inputs: 8, hidden: [32, 16], classes: 3 }));
+const model = mlp(mlpSchema.parse({ kind: 'mlp', hidden: [32, 16] }), { shape: [8], classes: 3 });
 const batch = 48;
 
 async function train(steps: number): Promise<{ params: Float32Array; losses: number[]; accuracy: number }> {

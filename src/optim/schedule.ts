@@ -63,43 +63,77 @@ export function scaledRate(rule: ScalingRule, base: number, s: number, batch: nu
   }
 }
 
-const epochs = z.number().positive();
+/** The learning rate as an experiment describes it. */
+export const learningRateSchema = z.strictObject({
+  base: z.number().gt(0).describe('the learning rate before scaling'),
+  warmup: z.number().min(0).default(0).describe('epochs of linear warm-up to the scaled rate'),
+  warmupFrom: z
+    .number()
+    .min(0)
+    .optional()
+    .describe('rate at the start of the warm-up; by default the unscaled base, or 0 where nothing is scaled'),
+  schedule: z
+    .discriminatedUnion('kind', [
+      z.strictObject({ kind: z.literal('constant') }),
+      z.strictObject({
+        kind: z.literal('multi-step').describe('× factor at each of the epochs'),
+        epochs: z.array(z.number().min(0)).min(1),
+        factor: z.number().gt(0).lt(1).default(0.1),
+      }),
+      z.strictObject({
+        kind: z.literal('cosine').describe('down to a share of the rate over the run'),
+        end: z.number().min(0).lt(1).default(0),
+      }),
+      z.strictObject({
+        kind: z.literal('one-cycle').describe('up to the rate, then down to almost nothing'),
+        rise: z.number().gt(0).lt(1).default(0.3).describe('share of the run spent going up'),
+      }),
+    ])
+    .prefault({ kind: 'constant' }),
+  scaling: z
+    .strictObject({
+      kind: z
+        .enum(scalingRules)
+        .default('none')
+        .describe('linear: × batch/baseBatch × s; sqrt: × √(batch/baseBatch × s)'),
+      by: z
+        .union([z.enum(['topology', 'world']), z.number().gt(0)])
+        .default('topology')
+        .describe('s: neighbours + 1, number of replicas, or a number'),
+      baseBatch: z.int().min(1).default(256),
+    })
+    .prefault({}),
+});
+export type LearningRateSettings = Readonly<z.output<typeof learningRateSchema>>;
 
-/** The schedules an experiment can name. */
-export const scheduleSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('constant') }),
-  z.strictObject({
-    kind: z.literal('multiStep'),
-    milestones: z.array(z.number().min(0)).min(1),
-    factor: z.number().positive().default(0.1),
-  }),
-  z.strictObject({ kind: z.literal('cosine'), epochs, end: z.number().min(0).default(0) }),
-  z.strictObject({ kind: z.literal('oneCycle'), epochs, rise: z.number().gt(0).lt(1).default(0.3) }),
-]);
-export type ScheduleSettings = z.infer<typeof scheduleSchema>;
-
-export function schedule(settings: ScheduleSettings): Schedule {
+function scheduleOf(settings: LearningRateSettings['schedule'], epochs: number): Schedule {
   switch (settings.kind) {
     case 'constant':
       return constant();
-    case 'multiStep':
-      return multiStep(settings.milestones, settings.factor);
+    case 'multi-step':
+      return multiStep(settings.epochs, settings.factor);
     case 'cosine':
-      return cosine(settings.epochs, settings.end);
-    case 'oneCycle':
-      return oneCycle(settings.epochs, settings.rise);
+      return cosine(epochs, settings.end);
+    case 'one-cycle':
+      return oneCycle(epochs, settings.rise);
   }
 }
 
-export interface RateSettings {
-  readonly base: number;
-  readonly scaled: number;
-  readonly warmUpEpochs: number;
-  readonly schedule: Schedule;
+export interface Surroundings {
+  readonly batch: number;
+  readonly replicas: number;
+  /** Neighbours per replica: follows k where a schedule changes it. */
+  readonly degree: number;
+  /** Of the whole run. */
+  readonly epochs: number;
 }
 
-/** The learning rate itself: warm-up from the base rate to the scaled one, then the schedule of the scaled one. */
-export function learningRate({ base, scaled, warmUpEpochs, schedule }: RateSettings): Schedule {
-  const factor = warmUp(warmUpEpochs, base / scaled, schedule);
+/** The learning rate at a point in training: warm-up to the scaled rate, then the schedule of the scaled one. */
+export function learningRate(settings: LearningRateSettings, around: Surroundings): Schedule {
+  const { base, scaling } = settings;
+  const s = scaleFactor(scaling.by, around.degree, around.replicas);
+  const scaled = scaledRate(scaling.kind, base, s, around.batch, scaling.baseBatch);
+  const from = settings.warmupFrom ?? (scaling.kind === 'none' ? 0 : base);
+  const factor = warmUp(settings.warmup, from / scaled, scheduleOf(settings.schedule, around.epochs));
   return (epoch) => scaled * factor(epoch);
 }
