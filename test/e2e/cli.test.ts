@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -113,6 +114,51 @@ it('dbench doctor tells what the machine offers', () => {
   expect(found.cores).toBeGreaterThan(0);
 });
 
+describe('dbench model', () => {
+  it('prints tensors and counts', () => {
+    const { status, stdout } = dbench('model', 'resnet20', '--set', 'shortcut=pad', '--json');
+    expect(status).toBe(0);
+    const found = JSON.parse(stdout);
+    expect(found).toMatchObject({ parameters: 269722, model: { kind: 'resnet20', shortcut: 'pad' } });
+    expect(found.tensors[0]).toMatchObject({ name: 'conv1.weight', shape: [16, 3, 3, 3], offset: 0, kind: 'weight' });
+    // 40.6 million multiplications, as torchvision's counters say, in the convolutions and the last layer.
+    expect(found.flopsPerSample.forward).toBeCloseTo(2 * 40_551_040, -6);
+    expect(dbench('model', 'lstm', '--classes', '28869').stdout).toContain('28,949,319');
+  });
+
+  it('exports a step that onnxruntime runs, with its layout', async () => {
+    const settings = ['--set', 'filters=[4]', '--batch', '8', '--optimizer', '{ kind: sgd, momentum: 0.9 }'];
+    const { status } = dbench('model', 'cnn', ...settings, '--export', 'step.onnx', '--step', 'train', '--json');
+    expect(status).toBe(0);
+    const layout = JSON.parse(readFileSync(join(folder, 'step.json'), 'utf8'));
+    expect(layout).toMatchObject({ step: 'train', batch: 8, slots: ['momentum'], optimizer: { momentum: 0.9 } });
+    const session = await InferenceSession.create(join(folder, 'step.onnx'));
+    expect(layout.inputs.map(({ name }: { name: string }) => name)).toEqual(session.inputNames);
+    const feeds = layout.inputs.map(({ name, dtype, shape }: { name: string; dtype: 'float32'; shape: number[] }) => {
+      const size = shape.reduce((product, axis) => product * axis, 1);
+      const values = dtype === 'float32' ? new Float32Array(size).fill(0.01) : new Int32Array(size);
+      return [name, new Tensor(dtype, values as Float32Array, shape)];
+    });
+    const results = await session.run(Object.fromEntries(feeds));
+    await session.release();
+    expect(Object.keys(results).sort()).toEqual(layout.outputs.map(({ name }: { name: string }) => name).sort());
+    expect(results.loss!.data[0]).toBeCloseTo(Math.log(10), 1);
+    expect(readdirSync(folder).filter((name) => name.endsWith('.tmp'))).toEqual([]);
+  });
+});
+
+it('dbench bench step measures a step against the matrix product', () => {
+  const args = ['bench', 'step', '--model', 'mlp', '--batch', '8', '--threads', '1', '--seconds', '0.2', '--json'];
+  const { status, stdout } = dbench(...args);
+  expect(status).toBe(0);
+  const found = JSON.parse(stdout);
+  expect(found).toMatchObject({ batch: 8, threads: 1, parameters: 101770 });
+  expect(found.samplesPerSecond).toBeCloseTo(8000 / found.stepMs, 3);
+  expect(found.flopsPerStep).toBe(2 * 8 * (2 * 784 * 128 + 3 * 128 * 10));
+  for (const name of ['stepMs', 'gflops', 'peakGflops', 'shareOfPeak', 'sessionMs', 'memoryBytes'])
+    expect(found[name], name).toBeGreaterThan(0);
+});
+
 describe('mistakes', () => {
   it.each([
     [['topologi'], /unknown command "topologi"\nhint: did you mean "topology"\?/],
@@ -138,6 +184,15 @@ describe('mistakes', () => {
     ],
     [['topology', 'file', '--path', 'none.txt'], /cannot read the topology file none\.txt: no such file/],
     [['validate', 'none.yaml'], /cannot read the experiment none\.yaml: no such file/],
+    [['model', 'resnet21'], /"resnet21" is not a known kind; did you mean "resnet20"\?/],
+    [['model', 'mlp', '--set', 'hidden=[0]'], /hidden\[0\]: must be a whole number from 1, got 0/],
+    [['model', 'cnn', '--shape', '784', '--export', 'out.onnx'], /cnn needs images .* got samples of \[784\]/],
+    [['model', 'cnn', '--export', 'no/such/step.onnx'], /cannot write no\/such\/step\.json: no such file or folder/],
+    [['model', 'cnn', '--optimizer', 'sdg', '--export', 'out.onnx'], /"sdg" is not a known kind; did you mean "sgd"/],
+    [['model', 'cnn', '--batch', '0'], /--batch must be a whole number from 1, got "0"/],
+    [['bench', 'stpe'], /unknown command 'stpe'/],
+    [['bench', 'step'], /required option '--model <kind>' not specified/],
+    [['bench', 'step', '--model', 'mlp', '--seconds', '-1'], /--seconds must be a number above 0/],
     [['validate'], /missing required argument 'file'/],
   ])('%s', (args, message) => {
     const { status, stdout, stderr } = dbench(...args);
