@@ -1,4 +1,4 @@
-import type { OpKind, Program, Value } from '../tensor/program.ts';
+import { f32, type OpKind, type Program, type TensorType, type Value } from '../tensor/program.ts';
 import { Graph, type Name } from './graph.ts';
 import { elementwise } from './lower/elementwise.ts';
 import { recurrent } from './lower/lstm.ts';
@@ -10,9 +10,14 @@ import { elementType, encode, type ValueInfoProto } from './schema.ts';
 
 const lowerings: Lowerings<OpKind> = { ...elementwise, ...structure, ...windows, ...norms, ...recurrent };
 
+export interface LoweringOptions {
+  /** See `Graph.block`; without it the file runs everywhere. */
+  readonly block?: number;
+}
+
 /** The ONNX file of a program: inputs and outputs keep their names. */
-export function toOnnx(program: Program): Uint8Array {
-  const graph = new Graph();
+export function toOnnx(program: Program, { block = 1 }: LoweringOptions = {}): Uint8Array {
+  const graph = new Graph(block);
   const names = new Map<Value, Name>(program.inputs.map(({ name, value }) => [value, name]));
   const shape = (value: Value) => program.types[value]!.shape;
   for (const node of program.nodes) {
@@ -26,15 +31,30 @@ export function toOnnx(program: Program): Uint8Array {
       names.set(value, results[i]!);
     });
   }
-  const outputs = program.outputs.map(({ name, value }) => ({ name, value: names.get(value)! }));
+  const type = (value: Value) => program.types[value]!;
+  return file(
+    graph,
+    program.inputs.map(({ name, value }) => ({ name, type: type(value) })),
+    program.outputs.map(({ name, value }) => ({ name, value: names.get(value)!, type: type(value) })),
+  );
+}
+
+interface Port {
+  readonly name: string;
+  readonly type: TensorType;
+}
+
+/** The bytes of a finished graph. */
+function file(
+  graph: Graph,
+  inputs: readonly Port[],
+  outputs: readonly (Port & { readonly value: Name })[],
+): Uint8Array {
   const { nodes, constants, domains } = graph.finish(outputs);
-  const info = ({ name, value }: { name: Name; value: Value }): ValueInfoProto => ({
+  const info = ({ name, type: { dtype, shape } }: Port): ValueInfoProto => ({
     name,
     type: {
-      tensor_type: {
-        elem_type: elementType[program.types[value]!.dtype],
-        shape: { dim: shape(value).map((size) => ({ dim_value: size })) },
-      },
+      tensor_type: { elem_type: elementType[dtype], shape: { dim: shape.map((size) => ({ dim_value: size })) } },
     },
   });
   return encode({
@@ -45,8 +65,15 @@ export function toOnnx(program: Program): Uint8Array {
       name: 'program',
       node: nodes,
       initializer: constants,
-      input: program.inputs.map(info),
-      output: program.outputs.map(info),
+      input: inputs.map(info),
+      output: outputs.map(info),
     },
   });
+}
+
+/** A graph that only brings an image [1,16,1,2] into the blocked layout, to see which it is. */
+export function blockProbe(): Uint8Array {
+  const graph = new Graph();
+  const y = graph.op('com.microsoft.nchwc:ReorderInput', ['x']);
+  return file(graph, [{ name: 'x', type: f32(1, 16, 1, 2) }], [{ name: 'y', value: y, type: f32(1, 16, 1, 2) }]);
 }

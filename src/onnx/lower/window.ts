@@ -1,5 +1,6 @@
 import type { Convolution, Pair, Shape, Window } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
+import { blockedConv, blockedGradInput, blockedGradWeight } from './blocked.ts';
 import type { Lowerings } from './rule.ts';
 
 const both = ([height, width]: Pair) => [height, width, height, width];
@@ -21,9 +22,13 @@ const pooling = ({ kernel, stride, padding }: Window) => ({
 const remainder = (image: Shape, kernel: Pair, stride: Pair, padding: Pair) =>
   [0, 1].map((axis) => (image[axis + 2]! + 2 * padding[axis]! - kernel[axis]!) % stride[axis]!);
 
+const blocked = (graph: Graph, { groups }: Convolution) => graph.block > 1 && groups === 1;
+
 /** Every element under each place of the kernel: [n, c, h, w] → [n, c, kh·kw, oh·ow]. */
 function unfold(graph: Graph, x: Name, [n, c]: Shape, { kernel, stride, padding }: Window, [oh, ow]: Pair): Name {
   const [ph, pw] = padding;
+  const single = kernel[0] * kernel[1] === 1;
+  if (single && stride[0] * stride[1] === 1 && ph + pw === 0) return x;
   const padded = ph + pw > 0 ? graph.op('Pad', [x, graph.ints([0, 0, ph, pw, 0, 0, ph, pw])]) : x;
   const places: Name[] = [];
   for (let i = 0; i < kernel[0]; i++)
@@ -44,29 +49,32 @@ function unfold(graph: Graph, x: Name, [n, c]: Shape, { kernel, stride, padding 
 export const windows: Lowerings<
   'conv2d' | 'convGradInput' | 'convGradWeight' | 'maxPool' | 'maxPoolGrad' | 'avgPool' | 'avgPoolGrad'
 > = {
-  conv2d: (graph, { inputs: [x, weight, bias], attributes }) => [
-    graph.op(
-      'Conv',
-      bias ? [x.name, weight.name, bias.name] : [x.name, weight.name],
-      convolution(attributes, weight.shape),
-    ),
-  ],
+  conv2d: (graph, { inputs: [x, weight, bias], attributes }) => {
+    if (blocked(graph, attributes)) return [blockedConv(graph, x, weight, bias, attributes)];
+    const inputs = bias ? [x.name, weight.name, bias.name] : [x.name, weight.name];
+    return [graph.op('Conv', inputs, convolution(attributes, weight.shape))];
+  },
   convGradInput: (graph, { inputs: [dy, weight], attributes }) => {
     const { stride, padding, shape } = attributes;
+    const fast = blocked(graph, attributes) ? blockedGradInput(graph, dy, weight, attributes, shape) : undefined;
+    if (fast !== undefined) return [fast];
     const output_padding = remainder(shape, [weight.shape[2]!, weight.shape[3]!], stride, padding);
-    return [
-      graph.op('ConvTranspose', [dy.name, weight.name], { ...convolution(attributes, weight.shape), output_padding }),
-    ];
+    const transposed = { ...convolution(attributes, weight.shape), output_padding };
+    return [graph.op('ConvTranspose', [dy.name, weight.name], transposed)];
   },
-  // Per sample and group dy · columnsᵀ in one batched product, then the sum over samples.
   convGradWeight: (graph, { inputs: [dy, x], attributes }) => {
     const { stride, padding, groups, shape } = attributes;
     const [n, filters, oh, ow] = dy.shape as [number, number, number, number];
     const kernel: Pair = [shape[2]!, shape[3]!];
+    const area = kernel[0] * kernel[1];
+    // With fewer samples than half a block the blocked way would mostly multiply zeros.
+    if (blocked(graph, attributes) && area > 1 && n > graph.block / 2)
+      return [blockedGradWeight(graph, dy, x, attributes, shape)];
+    // Per sample and group dy · columnsᵀ in one batched product, then the sum over samples.
     const columns = unfold(graph, x.name, x.shape, { kernel, stride, padding }, [oh, ow]);
     const left = graph.reshape(dy.name, [n, groups, filters / groups, oh * ow]);
-    const right = graph.reshape(columns, [n, groups, shape[1]! * kernel[0] * kernel[1], oh * ow]);
-    const products = graph.op('com.microsoft:FusedMatMul', [left, right], { transB: 1 });
+    const right = graph.reshape(columns, [n, groups, shape[1]! * area, oh * ow]);
+    const products = graph.op('MatMul', [left, graph.transpose(right, [0, 1, 3, 2])]);
     return [graph.reshape(graph.sum(products, [0]), shape)];
   },
 
