@@ -1,7 +1,8 @@
-import type { Convolution, Pair, Shape, Window } from '../../tensor/program.ts';
+import { type Convolution, type Pair, type Shape, sizeOf, type Window } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
+import { elementType } from '../schema.ts';
 import { blockedConv, blockedGradInput, blockedGradWeight } from './blocked.ts';
-import type { Lowerings } from './rule.ts';
+import type { Lowerings, Operand } from './rule.ts';
 
 const both = ([height, width]: Pair) => [height, width, height, width];
 
@@ -46,6 +47,41 @@ function unfold(graph: Graph, x: Name, [n, c]: Shape, { kernel, stride, padding 
   return graph.concat(places, 2);
 }
 
+/** Whether the windows tile the image. */
+const disjoint = ({ kernel, stride, padding }: Window, [, , height, width]: Shape) =>
+  kernel[0] === stride[0] &&
+  kernel[1] === stride[1] &&
+  padding[0] + padding[1] === 0 &&
+  height! % kernel[0] === 0 &&
+  width! % kernel[1] === 0;
+
+/**
+ * Marks the elements that equal their maximum with numbers that fall from the first place of a window to its last; those
+ * that have the largest mark of their window get the gradient. Much faster than MaxPool with indices and a scatter.
+ */
+function disjointMaxPoolGrad(graph: Graph, dy: Name, x: Operand, y: Name, window: Window): Name {
+  const [kh, kw] = window.kernel;
+  const [, , height, width] = x.shape as [number, number, number, number];
+  const rank = (i: number) => kh * kw - (Math.floor(i / width) % kh) * kw - (i % kw);
+  const ranks = graph.constant(
+    'float32',
+    [height, width],
+    Float32Array.from({ length: height * width }, (_, i) => rank(i)),
+  );
+  const grow = (name: Name) => repeated(graph, name, window.kernel);
+  const largest = graph.op('Cast', [graph.op('Equal', [x.name, grow(y)])], { to: elementType.float32 });
+  const marks = graph.op('Mul', [largest, ranks]);
+  const first = graph.op('MaxPool', [marks], pooling(window));
+  return graph.op('Where', [graph.op('Equal', [marks, grow(first)]), grow(dy), graph.float(0)]);
+}
+
+/** Every element of an image as many times as the window is large. */
+function repeated(graph: Graph, x: Name, [height, width]: Pair): Name {
+  const scales = graph.constant('float32', [4], Float32Array.of(1, 1, height, width));
+  const nearest = { mode: 'nearest', nearest_mode: 'floor', coordinate_transformation_mode: 'asymmetric' };
+  return graph.op('Resize', [x, '', scales], nearest);
+}
+
 export const windows: Lowerings<
   'conv2d' | 'convGradInput' | 'convGradWeight' | 'maxPool' | 'maxPoolGrad' | 'avgPool' | 'avgPoolGrad'
 > = {
@@ -83,14 +119,14 @@ export const windows: Lowerings<
     graph.once(`indices of ${y}`, () => indices);
     return [y];
   },
-  // Windows may overlap, so the gradients are added at the places the maxima came from.
   maxPoolGrad: (graph, { inputs: [dy, x, y], attributes, shapes: [shape] }) => {
-    const size = shape.reduce((product, axis) => product * axis, 1);
+    if (disjoint(attributes, shape)) return [disjointMaxPoolGrad(graph, dy.name, x, y.name, attributes)];
+    // Windows may overlap, so the gradients are added at the places the maxima came from.
     const indices = graph.once(
       `indices of ${y.name}`,
       () => graph.ops('MaxPool', 2, [x.name], pooling(attributes))[1]!,
     );
-    const zeros = graph.op('Expand', [graph.float(0), graph.ints([size])]);
+    const zeros = graph.op('Expand', [graph.float(0), graph.ints([sizeOf(shape)])]);
     const flat = (name: Name) => graph.reshape(name, [-1]);
     const scattered = graph.op('ScatterElements', [zeros, flat(indices), flat(dy.name)], { axis: 0, reduction: 'add' });
     return [graph.reshape(scattered, shape)];
