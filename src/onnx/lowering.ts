@@ -13,10 +13,15 @@ const lowerings: Lowerings<OpKind> = { ...elementwise, ...structure, ...windows,
 export interface LoweringOptions {
   /** See `Graph.block`; without it the file runs everywhere. */
   readonly block?: number;
+  /** Adds the output `halt`, see backend.ts. */
+  readonly halting?: boolean;
 }
 
+/** The name of the first output of a halting graph. */
+export const halt = 'halt';
+
 /** The ONNX file of a program: inputs and outputs keep their names. */
-export function toOnnx(program: Program, { block = 1 }: LoweringOptions = {}): Uint8Array {
+export function toOnnx(program: Program, { block = 1, halting = false }: LoweringOptions = {}): Uint8Array {
   const graph = new Graph(block);
   const names = new Map<Value, Name>(program.inputs.map(({ name, value }) => [value, name]));
   const shape = (value: Value) => program.types[value]!.shape;
@@ -36,6 +41,7 @@ export function toOnnx(program: Program, { block = 1 }: LoweringOptions = {}): U
     graph,
     program.inputs.map(({ name, value }) => ({ name, type: type(value) })),
     program.outputs.map(({ name, value }) => ({ name, value: names.get(value)!, type: type(value) })),
+    halting,
   );
 }
 
@@ -49,14 +55,15 @@ function file(
   graph: Graph,
   inputs: readonly Port[],
   outputs: readonly (Port & { readonly value: Name })[],
+  halting = false,
 ): Uint8Array {
-  const { nodes, constants, domains } = graph.finish(outputs);
-  const info = ({ name, type: { dtype, shape } }: Port): ValueInfoProto => ({
-    name,
-    type: {
-      tensor_type: { elem_type: elementType[dtype], shape: { dim: shape.map((size) => ({ dim_value: size })) } },
-    },
+  const sequence = { name: halt, value: graph.op('SequenceConstruct', [graph.float(0)]) };
+  const { nodes, constants, domains } = graph.finish(halting ? [sequence, ...outputs] : outputs);
+  const typeOf = ({ dtype, shape }: TensorType) => ({
+    tensor_type: { elem_type: elementType[dtype], shape: { dim: shape.map((size) => ({ dim_value: size })) } },
   });
+  const info = ({ name, type }: Port): ValueInfoProto => ({ name, type: typeOf(type) });
+  const halted: ValueInfoProto = { name: halt, type: { sequence_type: { elem_type: typeOf(f32()) } } };
   return encode({
     ir_version: 10,
     producer_name: 'dbench',
@@ -66,7 +73,7 @@ function file(
       node: nodes,
       initializer: constants,
       input: inputs.map(info),
-      output: outputs.map(info),
+      output: [...(halting ? [halted] : []), ...outputs.map(info)],
     },
   });
 }
