@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { algorithmSchema, consensusSchema } from '../algorithm/schema.ts';
 import { maxSeed } from '../base/random.ts';
 import { dataSchema } from '../data/schema.ts';
-import { modelSchema } from '../model/schema.ts';
-import { learningRateSchema, optimizerSchema } from '../optim/schema.ts';
+import { modelSchema } from '../model/models.ts';
+import { optimizerSchema } from '../optim/optimizer.ts';
+import { learningRateSchema } from '../optim/schedule.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
 
 const name = z

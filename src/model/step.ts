@@ -1,0 +1,140 @@
+import { UserError } from '../base/error.ts';
+import { descend, globalSquaredNorm, type Transform } from '../optim/transform.ts';
+import type { Buffers, Numbers } from '../tensor/backend.ts';
+import { gradients } from '../tensor/gradient.ts';
+import { mean, reshape, softmaxCrossEntropy, sum, topKCorrect } from '../tensor/operations.ts';
+import { f32, i32, type Program, sizeOf, type TensorType } from '../tensor/program.ts';
+import { type Tensor, Trace } from '../tensor/trace.ts';
+import { type Model, tracing } from './context.ts';
+import { type Layout, type PlacedParameter, rowSize, views } from './layout.ts';
+
+/**
+ * A program over flat rows. Its inputs and outputs are `row/tensor` for each tensor of each row, and tensors of their own
+ * such as `x` and `loss`; a prime marks the row that the step writes.
+ */
+export interface Step {
+  readonly program: Program;
+  readonly params: Layout<PlacedParameter>;
+  readonly state: Layout;
+  /** Rows of optimizer state, each laid out as the parameters. */
+  readonly slots: readonly string[];
+  readonly batch: { readonly x: TensorType; readonly labels: TensorType };
+}
+
+/** (params, state, slots, x, labels, learningRate, step, key) → (params', state', slots', loss, correct, gradientNorm2) */
+export function trainStep(model: Model, batchSize: number, transform: Transform): Step {
+  const { trace, parameters, losses, correct, finish } = forward(model, batchSize, true);
+  const learningRate = trace.input('learningRate', f32());
+  const step = trace.input('step', f32());
+  const loss = mean(losses);
+  const raw = gradients(loss, tensorsOf(parameters));
+  const { params } = finish.layouts();
+  const slots = transform.slots.map((slot) =>
+    params.map(({ name, shape }) => trace.input(`${slot}/${name}`, f32(...shape))),
+  );
+  const update = { updates: raw, parameters, slots, learningRate, step };
+  const changed = transform.apply(update);
+  const next = descend({ ...update, updates: changed.updates });
+  const row = (name: string, tensors: readonly Tensor[]) => named(`${name}'`, params, tensors);
+  return finish.step(
+    {
+      ...row('params', next),
+      ...finish.nextState(),
+      ...Object.assign({}, ...transform.slots.map((slot, i) => row(slot, changed.slots[i]!))),
+      loss,
+      correct: sum(correct),
+      gradientNorm2: globalSquaredNorm(raw),
+    },
+    transform.slots,
+  );
+}
+
+/** (params, state, x, labels, key) → (gradient, state', loss, correct, gradientNorm2) */
+export function gradientStep(model: Model, batchSize: number): Step {
+  const { parameters, losses, correct, finish } = forward(model, batchSize, true);
+  const loss = mean(losses);
+  const raw = gradients(loss, tensorsOf(parameters));
+  return finish.step({
+    ...named('gradient', finish.layouts().params, raw),
+    ...finish.nextState(),
+    loss,
+    correct: sum(correct),
+    gradientNorm2: globalSquaredNorm(raw),
+  });
+}
+
+/**
+ * (params, state, x, labels) → (losses, correct), one number for each label, so that a batch that is only partly filled
+ * can be counted in part; `state'` as well when the model changes its state outside training.
+ */
+export function evalStep(model: Model, batchSize: number, k = 1): Step {
+  const { losses, logits, labels, finish } = forward(model, batchSize, false);
+  return finish.step({ ...finish.nextState(), losses, correct: topKCorrect(logits, labels, k) });
+}
+
+const tensorsOf = (parameters: readonly { readonly tensor: Tensor }[]) => parameters.map(({ tensor }) => tensor);
+
+const named = (row: string, layout: Layout, tensors: readonly Tensor[]) =>
+  Object.fromEntries(layout.map(({ name }, i) => [`${row}/${name}`, tensors[i]!]));
+
+function forward(model: Model, batchSize: number, training: boolean) {
+  const trace = new Trace();
+  const batch = model.batch(batchSize);
+  const key = training ? trace.input('key', i32(2)) : undefined;
+  const x = trace.input('x', batch.x);
+  const labels = reshape(trace.input('labels', batch.labels), [sizeOf(batch.labels.shape)]);
+  const { context, parameters, layouts, nextState } = tracing(trace, training, key);
+  const logits = model.forward(context, x);
+  const losses = softmaxCrossEntropy(logits, labels);
+  const step = (outputs: Record<string, Tensor>, slots: readonly string[] = []): Step => ({
+    program: trace.program(outputs),
+    ...layouts(),
+    slots,
+    batch,
+  });
+  return {
+    trace,
+    parameters,
+    logits,
+    labels,
+    losses,
+    correct: topKCorrect(logits, labels),
+    finish: { layouts, nextState, step },
+  };
+}
+
+/** The rows of a step by name, as it reads and writes them. */
+export function rowsOf(step: Step): Readonly<Record<string, Layout>> {
+  const slots = step.slots.flatMap((slot) => [slot, `${slot}'`]);
+  const likeParams = ['params', "params'", 'gradient', ...slots].map((row) => [row, step.params] as const);
+  const rows = Object.fromEntries([...likeParams, ['state', step.state], ["state'", step.state]]);
+  const used = new Set([...step.program.inputs, ...step.program.outputs].map(({ name }) => name.split('/')[0]));
+  return Object.fromEntries(Object.entries(rows).filter(([row]) => used.has(row)));
+}
+
+/** Memory for a step: rows are cut into views of their tensors, everything else is passed on. */
+export function stepBuffers(step: Step, given: Buffers): Buffers {
+  const rows = rowsOf(step);
+  const cut = Object.entries(given).map(([name, memory]): Record<string, Numbers> => {
+    const layout = rows[name];
+    // A model without state has an empty row, which callers may pass all the same.
+    if (layout === undefined) return memory.length === 0 ? {} : { [name]: memory };
+    if (!(memory instanceof Float32Array) || memory.length !== rowSize(layout))
+      throw new UserError(`row ${name} has ${rowSize(layout)} float32 elements, got ${memory.length}`);
+    return views(memory, layout, name);
+  });
+  return Object.assign({}, ...cut);
+}
+
+/** New memory for everything a step reads or writes, all zero. */
+export function allocate(step: Step): Record<string, Float32Array> & { x: Numbers; labels: Int32Array } {
+  const rows = rowsOf(step);
+  const single = [...step.program.inputs, ...step.program.outputs].filter(({ name }) => !(name.split('/')[0]! in rows));
+  return Object.fromEntries([
+    ...Object.entries(rows).map(([row, layout]) => [row, new Float32Array(rowSize(layout))]),
+    ...single.map(({ name, value }) => {
+      const { dtype, shape } = step.program.types[value]!;
+      return [name, dtype === 'float32' ? new Float32Array(sizeOf(shape)) : new Int32Array(sizeOf(shape))];
+    }),
+  ]);
+}

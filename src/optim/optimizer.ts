@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { adam, chain, clipByGlobalNorm, momentum, parameterKinds, type Transform, weightDecay } from './transform.ts';
+
+const fraction = z.number().min(0).lt(1);
+const common = {
+  weightDecay: z.number().min(0).default(0),
+  decayExcept: z
+    .array(z.enum(parameterKinds))
+    .default(['norm', 'bias'])
+    .describe('kinds of parameters that do not decay'),
+  clipNorm: z.number().gt(0).optional().describe('scale gradients down to this norm over all tensors'),
+};
+const adamSettings = {
+  beta1: fraction.default(0.9),
+  beta2: fraction.default(0.999),
+  epsilon: z.number().gt(0).default(1e-8),
+};
+
+/** The optimizers an experiment can name. */
+export const optimizerSchema = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('sgd').describe('stochastic gradient descent'),
+    momentum: fraction.default(0),
+    nesterov: z.boolean().default(false),
+    ...common,
+  }),
+  z.strictObject({ kind: z.literal('adam'), ...adamSettings, ...common }),
+  z.strictObject({
+    kind: z.literal('adamw').describe('Adam with decoupled weight decay'),
+    ...adamSettings,
+    ...common,
+    weightDecay: z.number().min(0).default(0.01),
+  }),
+]);
+export type OptimizerSettings = z.infer<typeof optimizerSchema>;
+
+/** The chain of transforms that settings stand for, with PyTorch's order: clip, decay, direction; AdamW decays last. */
+export function optimizer(settings: OptimizerSettings): Transform {
+  const clip = settings.clipNorm === undefined ? [] : [clipByGlobalNorm(settings.clipNorm)];
+  const decay = weightDecay(settings.weightDecay, settings.decayExcept);
+  switch (settings.kind) {
+    case 'sgd':
+      return chain(...clip, decay, ...(settings.momentum > 0 ? [momentum(settings.momentum, settings)] : []));
+    case 'adam':
+      return chain(...clip, decay, adam(settings));
+    case 'adamw':
+      return chain(...clip, adam(settings), decay);
+  }
+}

@@ -1,0 +1,120 @@
+import { UserError } from '../base/error.ts';
+import { printType } from './print.ts';
+import { type Program, sizeOf, type TensorType, type Value } from './program.ts';
+import { typesOf } from './shape.ts';
+
+/** The seam between programs and what runs them: onnx/ implements it, another backend only adds a folder. */
+export interface Backend {
+  readonly name: string;
+  compile(program: Program, options?: CompileOptions): Promise<Executable>;
+}
+
+export interface CompileOptions {
+  /** Threads of one run; 1 unless given, which is deterministic and leaves the other cores to other replicas. */
+  readonly threads?: number;
+}
+
+export type Numbers = Float32Array | Int32Array;
+/** Memory by input or output name; views into larger rows are read and written in place. */
+export type Buffers = Readonly<Record<string, Numbers>>;
+
+export interface Executable {
+  readonly program: Program;
+  /**
+   * Ties memory to every input and output, once, so that a run copies nothing. Inputs and outputs must not overlap:
+   * a backend may write an output before it has read every input.
+   */
+  bind(buffers: Buffers): Run;
+  close(): Promise<void>;
+}
+
+/** One execution on the memory that was bound. */
+export type Run = () => Promise<void>;
+
+/** Throws on an unknown op or a node whose types are not what its op yields: programs may come from elsewhere. */
+export function checkProgram(program: Program): void {
+  for (const { op, inputs, outputs, attributes } of program.nodes) {
+    const type = (value: Value) => program.types[value]!;
+    const wanted = typesOf(op, inputs.map(type), attributes).map(printType).join(', ');
+    const given = outputs.map(type).map(printType).join(', ');
+    if (wanted !== given) throw new UserError(`${op}: yields ${wanted}, but the program says ${given}`);
+  }
+}
+
+/** Throws unless there is memory of the right type and size for every input and output, without overlap. */
+export function checkBuffers(program: Program, buffers: Buffers): void {
+  const known = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
+  const unknown = Object.keys(buffers).find((name) => !known.has(name));
+  if (unknown !== undefined)
+    throw new UserError(`"${unknown}" is neither an input nor an output`, {
+      hint: `there are: ${[...known].join(', ')}`,
+    });
+  for (const { name, value } of [...program.inputs, ...program.outputs])
+    checkBuffer(name, program.types[value]!, buffers[name]);
+  checkOverlap(program, buffers);
+}
+
+function checkBuffer(name: string, type: TensorType, buffer: Numbers | undefined): void {
+  if (buffer === undefined) throw new UserError(`nothing is bound to ${name}: ${printType(type)}`);
+  const dtype = buffer instanceof Float32Array ? 'float32' : 'int32';
+  if (dtype !== type.dtype) throw new UserError(`${name} is ${printType(type)}, got memory of type ${dtype}`);
+  if (buffer.length !== sizeOf(type.shape))
+    throw new UserError(`${name} is ${printType(type)} = ${sizeOf(type.shape)} elements, got ${buffer.length}`);
+  if (buffer.buffer instanceof SharedArrayBuffer)
+    throw new UserError(`${name}: shared memory cannot be bound`, { hint: 'bind private memory and copy' });
+}
+
+function checkOverlap(program: Program, buffers: Buffers): void {
+  const spans = (names: Program['inputs'], written: boolean) =>
+    names.map(({ name }) => {
+      const { buffer, byteOffset, byteLength } = buffers[name]!;
+      return { name, written, buffer, start: byteOffset, end: byteOffset + byteLength };
+    });
+  const sorted = [...spans(program.inputs, false), ...spans(program.outputs, true)].sort((a, b) => a.start - b.start);
+  const furthest = new Map<unknown, (typeof sorted)[number]>();
+  for (const span of sorted) {
+    const before = furthest.get(span.buffer);
+    if (before && span.start < before.end && (span.written || before.written))
+      throw new UserError(`the memory of ${span.name} overlaps that of ${before.name}`, {
+        hint: 'an output needs memory of its own',
+      });
+    if (!before || span.end > before.end) furthest.set(span.buffer, span);
+  }
+}
+
+interface IndexBound {
+  readonly name: string;
+  readonly bound: number;
+  readonly use: string;
+}
+
+/** The int32 inputs that name classes or rows of a table, and how many there are. */
+export function indexBounds(program: Program): readonly IndexBound[] {
+  const source = new Map(program.inputs.map(({ name, value }) => [value, name]));
+  const bounds: IndexBound[] = [];
+  for (const { op, inputs, outputs } of program.nodes) {
+    const [first, second] = inputs as [Value, Value];
+    if (op === 'reshape' && source.has(first)) source.set(outputs[0]!, source.get(first)!);
+    const table = program.types[first]?.shape;
+    if ((op === 'softmaxCrossEntropy' || op === 'topKCorrect') && source.has(second))
+      bounds.push({ name: source.get(second)!, bound: table![1]!, use: `${op}: labels` });
+    if (op === 'embedding' && source.has(second))
+      bounds.push({ name: source.get(second)!, bound: table![0]!, use: `${op}: indices` });
+  }
+  return bounds;
+}
+
+/** Throws on a label or token that no class or row has. */
+export function checkIndices(bounds: readonly IndexBound[], buffers: Buffers): void {
+  for (const { name, bound, use } of bounds) {
+    const wrong = buffers[name]!.findIndex((index) => index < 0 || index >= bound);
+    if (wrong >= 0)
+      throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${wrong}] is ${buffers[name]![wrong]}`);
+  }
+}
+
+/** Throws on a NaN or infinity, naming the input: for data, where it is a mistake and not a diverged model. */
+export function checkFinite(name: string, values: Numbers): void {
+  const wrong = values.findIndex((value) => !Number.isFinite(value));
+  if (wrong >= 0) throw new UserError(`${name}[${wrong}] is ${values[wrong]}`);
+}
