@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../base/readonly.ts';
 import { cnn, cnnSchema } from './cnn.ts';
 import type { Model, Task } from './context.ts';
 import { mlp, mlpSchema } from './mlp.ts';
 
 /** Every model an experiment can name: a new one adds its file, its schema here and its row below. */
 export const modelSchema = z.discriminatedUnion('kind', [mlpSchema, cnnSchema]);
-export type ModelSettings = Readonly<z.output<typeof modelSchema>>;
+export type ModelSettings = DeepReadonly<z.output<typeof modelSchema>>;
 
 interface Row<Kind extends ModelSettings['kind']> {
   build(settings: Extract<ModelSettings, { kind: Kind }>, task: Task): Model;

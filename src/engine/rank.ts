@@ -1,0 +1,307 @@
+import { createHash } from 'node:crypto';
+import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
+import { type ConsensusMemory, consensusTarget, noMemory, predictedGossips } from '../algorithm/consensus.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { distance2, mean, mix, norms } from '../kernel/kernel.ts';
+import type { Rows } from '../kernel/rows.ts';
+import { initialise } from '../model/layout.ts';
+import type { Transport } from '../transport/transport.ts';
+import { Clock, phases } from './clock.ts';
+import type { PhaseMs, StepEvent } from './event.ts';
+import type { EpochPlan } from './plan.ts';
+import type { Outcome, Replicas } from './replicas.ts';
+
+const floatBytes = 4;
+
+/** What the stages of one step leave behind for its event. */
+interface Measured {
+  norms: Float64Array | undefined;
+  distance: number | null;
+  controlled: number | null;
+  target: number | null;
+  gossips: number;
+  sentBytes: number;
+  sentMessages: number;
+}
+
+const nothing = (): Measured => ({
+  norms: undefined,
+  distance: null,
+  controlled: null,
+  target: null,
+  gossips: 0,
+  sentBytes: 0,
+  sentMessages: 0,
+});
+
+/** One rank's part of a run: its replicas, taken through the stages of each step together with the other ranks. */
+export class Rank {
+  readonly #experiment: Experiment;
+  readonly #transport: Transport;
+  readonly replicas: Replicas;
+  readonly #clock = new Clock();
+  /** Parameters of all replicas, and a matrix to write the next ones to; they change places. */
+  #current: Rows;
+  #spare: Rows;
+  readonly #mean: Rows;
+  readonly #columns: number;
+  memory: ConsensusMemory = noMemory;
+  #outcomes: Outcome[] = [];
+  #measured = nothing();
+  /** Mean gradient and mean parameters of the step before, for the critical distance. */
+  #before: { gradient: Float32Array; params: Float32Array } | undefined;
+  #signals: { meanGradientNorm2: number; gradientChange: number; parameterChange: number } | undefined;
+
+  constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
+    this.#experiment = experiment;
+    this.#transport = transport;
+    this.replicas = replicas;
+    this.#current = transport.matrix('current');
+    this.#spare = transport.matrix('spare');
+    this.#mean = transport.matrix('mean');
+    this.#columns = replicas.params.length;
+  }
+
+  /** Every replica starts from the same parameters. */
+  start(): void {
+    const row = initialise(this.replicas.layout, this.#experiment.seed);
+    for (const i of this.own()) this.#current.write(i, row);
+    this.#transport.barrier();
+  }
+
+  /** The replicas of this rank. */
+  own(): number[] {
+    const { first, last } = this.#transport;
+    return Array.from({ length: last - first }, (_, i) => first + i);
+  }
+
+  params(replica: number): Float32Array {
+    this.#current.read(replica, this.replicas.params);
+    return this.replicas.params;
+  }
+
+  setParams(replica: number, row: Float32Array): void {
+    this.#current.write(replica, row);
+  }
+
+  /** One step; the event and the norms are the same on every rank. */
+  async step(step: number, plan: EpochPlan): Promise<{ event: StepEvent; norms: Float64Array | undefined }> {
+    this.#measured = nothing();
+    const { algorithm, consensus } = this.#experiment;
+    const rate = plan.learningRate(step);
+    for (const stage of stagesOf(algorithm, consensus, step)) await this.#stages[stage](step, plan, rate);
+    return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
+  }
+
+  readonly #stages: { readonly [S in Stage]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void> } = {
+    adapt: async (step, _, rate) => {
+      await this.#each(step, async (i) => {
+        const outcome = await this.#clock.time('compute', () => this.replicas.adapt(i, step, rate));
+        this.#spare.write(i, this.replicas.nextParams);
+        return outcome;
+      });
+      this.#swap();
+    },
+    gradient: (step) =>
+      this.#each(step, async (i) => {
+        const outcome = await this.#clock.time('compute', () => this.replicas.gradient(i, step));
+        this.#spare.write(i, this.replicas.gradientRow);
+        return outcome;
+      }),
+    averageGradients: () => {
+      this.#meanOf(this.#spare);
+      if (this.#experiment.consensus.kind === 'critical') this.#signal();
+    },
+    stepTogether: async (step, _, rate) => {
+      this.#mean.read(0, this.replicas.gradientRow);
+      this.params(this.#transport.first);
+      await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
+      for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
+      this.#sent(2 * (this.#transport.replicas - 1), (2 * (this.#transport.replicas - 1)) / this.#transport.replicas);
+    },
+    stepAlone: async (step, _, rate) => {
+      for (const i of this.own()) {
+        this.#spare.read(i, this.replicas.gradientRow);
+        this.params(i);
+        await this.#clock.time('compute', () => this.replicas.update(i, step, rate));
+        this.#spare.write(i, this.replicas.nextParams);
+      }
+      this.#swap();
+    },
+    probe: (step) => this.#clock.time('probe', () => this.#probe(step)),
+    combine: (step, plan, rate) => this.#combine(step, plan, rate),
+  };
+
+  /** The batch and one step of every own replica. */
+  async #each(step: number, work: (replica: number) => Promise<Outcome>): Promise<void> {
+    this.#outcomes = [];
+    for (const i of this.own()) {
+      this.#clock.time('data', () => this.replicas.load(i, step));
+      this.params(i);
+      this.#outcomes.push(await work(i));
+    }
+  }
+
+  #swap(): void {
+    [this.#current, this.#spare] = [this.#spare, this.#current];
+  }
+
+  #wait(): void {
+    this.#clock.time('wait', () => this.#transport.barrier());
+  }
+
+  /** The mean over all replicas into the mean row, each rank a share of the columns. */
+  #meanOf(rows: Rows): void {
+    const { rank, ranks } = this.#transport;
+    this.#wait();
+    const at = (r: number) => Math.min(this.#columns, 16 * Math.floor((r * Math.ceil(this.#columns / 16)) / ranks));
+    this.#clock.time('mix', () => mean(this.#mean, rows, at(rank), rank === ranks - 1 ? this.#columns : at(rank + 1)));
+    this.#wait();
+  }
+
+  /** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
+  #distance(): number {
+    this.#meanOf(this.#current);
+    const squares = Float64Array.from(this.own(), (i) => distance2(this.#current, i, this.#mean));
+    const all = this.#transport.gather(squares, 1);
+    let sum = 0;
+    for (const square of all) sum += square;
+    return Math.sqrt(sum / all.length);
+  }
+
+  #probe(step: number): void {
+    const { probes, algorithm, consensus } = this.#experiment;
+    const due = step % probes.everySteps === 0;
+    const width = this.replicas.layout.length;
+    if (due && probes.norms) {
+      const own = new Float64Array(this.own().length * width);
+      this.own().forEach((i, place) => {
+        norms(this.#current, i, this.replicas.layout, own.subarray(place * width, (place + 1) * width));
+      });
+      this.#measured.norms = this.#transport.gather(own, width);
+    }
+    // Under the centralized algorithm all replicas are equal: nothing to measure.
+    if (algorithm.kind === 'centralized') this.#measured.distance = due && probes.distance ? 0 : null;
+    else if ((due && probes.distance) || consensus.kind !== 'none') this.#measured.distance = this.#distance();
+  }
+
+  /** What the critical distance is estimated from; the mean row holds the mean gradient. */
+  #signal(): void {
+    const gradient = new Float32Array(this.#columns);
+    const params = new Float32Array(this.#columns);
+    this.#mean.read(0, gradient);
+    this.#meanOf(this.#current);
+    this.#mean.read(0, params);
+    this.#wait();
+    const change = (a: Float32Array, b: Float32Array) => {
+      let sum = 0;
+      for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
+      return Math.sqrt(sum);
+    };
+    const before = this.#before;
+    this.#signals = {
+      meanGradientNorm2: change(gradient, new Float32Array(this.#columns)) ** 2,
+      gradientChange: before ? change(gradient, before.gradient) : 0,
+      parameterChange: before ? change(params, before.params) : 0,
+    };
+    this.#before = { gradient, params };
+  }
+
+  /** Averages with the neighbours: once, or under consensus control until the replicas are close enough. */
+  #combine(step: number, plan: EpochPlan, rate: number): void {
+    const target = this.#target(step, plan, rate);
+    this.#gossip(plan);
+    const { consensus } = this.#experiment;
+    if (target !== null && consensus.kind !== 'none') {
+      this.#measured.target = target;
+      let distance = this.#distance();
+      while (distance > target && this.#measured.gossips < consensus.cap) {
+        // As many as the topology needs at the least favourable; measured again only then.
+        const wanted = predictedGossips(distance, target, plan.secondModulus());
+        for (let left = Math.min(wanted, consensus.cap - this.#measured.gossips); left > 0; left--) this.#gossip(plan);
+        distance = this.#distance();
+      }
+      this.#measured.controlled = distance;
+    }
+    this.#wait();
+  }
+
+  #target(step: number, plan: EpochPlan, learningRate: number): number | null {
+    const { consensus, replicas } = this.#experiment;
+    if (consensus.kind === 'none') return null;
+    const norms2 = this.#transport.gather(
+      Float64Array.from(this.#outcomes, (outcome) => outcome.gradientNorm ** 2),
+      1,
+    );
+    const signals = {
+      epoch: step / plan.stepsPerEpoch,
+      step,
+      learningRate,
+      replicas,
+      distance: this.#measured.distance ?? this.#distance(),
+      gradientNorms2: norms2,
+      ...this.#signals,
+    };
+    const { target, memory } = consensusTarget(consensus, this.memory, signals);
+    this.memory = memory;
+    return target;
+  }
+
+  #gossip(plan: EpochPlan): void {
+    const { first, last } = this.#transport;
+    const mixing = plan.topology.mixing(this.memory.gossips);
+    this.#wait();
+    this.#clock.time('mix', () => mix(this.#spare, this.#current, mixing, first, last));
+    this.#swap();
+    this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
+    this.#measured.gossips += 1;
+    const messages = (mixing.source.length - mixing.n) / mixing.n;
+    this.#sent(messages, messages);
+  }
+
+  /** Per replica: messages, and how often the parameters are in them. */
+  #sent(messages: number, copies: number): void {
+    this.#measured.sentMessages += messages;
+    this.#measured.sentBytes += copies * this.#columns * floatBytes;
+  }
+
+  #event(step: number, plan: EpochPlan, rate: number): StepEvent {
+    const own = Float64Array.from(this.#outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]));
+    const all = this.#transport.gather(own, 3);
+    const column = (c: number) => Array.from({ length: all.length / 3 }, (_, i) => all[3 * i + c]!);
+    const ms = this.#transport.reduce(this.#clock.take());
+    return {
+      type: 'step',
+      step,
+      epoch: Math.floor(step / plan.stepsPerEpoch),
+      connections: plan.degree,
+      learningRate: rate,
+      loss: column(0),
+      accuracy: column(1),
+      gradientNorm: column(2),
+      distance: this.#measured.distance,
+      controlledDistance: this.#measured.controlled,
+      targetDistance: this.#measured.target,
+      gossips: this.#measured.gossips,
+      sentBytes: this.#measured.sentBytes,
+      sentMessages: this.#measured.sentMessages,
+      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / this.#transport.ranks])) as unknown as PhaseMs,
+    };
+  }
+
+  /** One exact average over all replicas. */
+  merge(): Float32Array {
+    this.#meanOf(this.#current);
+    const row = new Float32Array(this.#columns);
+    this.#mean.read(0, row);
+    this.#wait();
+    return row;
+  }
+
+  /** Of all parameters, in replica order. */
+  digest(): string {
+    const own = this.own().map((i) => createHash('sha256').update(new Uint8Array(this.params(i).buffer, this.params(i).byteOffset, 4 * this.#columns)).digest());
+    const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
+    return createHash('sha256').update(Uint8Array.from(bytes)).digest('hex');
+  }
+}
