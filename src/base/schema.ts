@@ -8,7 +8,8 @@ export function describe(schema: JsonSchema): string {
   const alternatives = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
   if (alternatives !== undefined) return alternatives.map(describe).join(' or ');
   if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (Array.isArray(schema.enum)) return schema.enum.length === 1 ? `"${schema.enum[0]}"` : `one of: ${schema.enum.join(', ')}`;
+  if (Array.isArray(schema.enum))
+    return schema.enum.length === 1 ? `"${schema.enum[0]}"` : `one of: ${schema.enum.join(', ')}`;
   switch (schema.type) {
     case 'integer':
     case 'number':
@@ -30,7 +31,10 @@ function range(schema: JsonSchema): string {
   const bound = (value: unknown, word: string) =>
     typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? ` ${word} ${value}` : '';
   return (
-    bound(schema.minimum, 'from') + bound(schema.exclusiveMinimum, 'above') + bound(schema.maximum, 'to') + bound(schema.exclusiveMaximum, 'below')
+    bound(schema.minimum, 'from') +
+    bound(schema.exclusiveMinimum, 'above') +
+    bound(schema.maximum, 'to') +
+    bound(schema.exclusiveMaximum, 'below')
   );
 }
 
@@ -57,12 +61,18 @@ function sentence(issue: z.core.$ZodRawIssue): string {
   const schema = (issue.schema ?? issue.inst) as z.ZodType;
   const allowed = describe(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
   if (issue.input === undefined) return `is missing; it must be ${allowed}`;
-  const given = typeof issue.input === 'string' && issue.code === 'invalid_value' ? suggestion(issue.input, issue.values as unknown[]) : '';
+  const given =
+    typeof issue.input === 'string' && issue.code === 'invalid_value'
+      ? suggestion(issue.input, issue.values as unknown[])
+      : '';
   return `must be ${allowed}, got ${show(issue.input)}${given}`;
 }
 
 function suggestion(word: string, values: readonly unknown[]): string {
-  const hint = suggest(word, values.filter((value) => typeof value === 'string'));
+  const hint = suggest(
+    word,
+    values.filter((value) => typeof value === 'string'),
+  );
   return hint.startsWith('did') ? `; ${hint}` : '';
 }
 
@@ -73,7 +83,11 @@ const pathText = (path: readonly PropertyKey[]) =>
 export function parse<S extends z.ZodType>(schema: S, data: unknown, where: string): z.output<S> {
   const result = schema.safeParse(data, { error: sentence });
   if (result.success) return result.data;
-  const problems = result.error.issues.map(({ path, message }) => (path.length === 0 ? message : `${pathText(path)}: ${message}`));
+  const problems = result.error.issues.map(({ path, message }) =>
+    path.length === 0 ? message : `${pathText(path)}: ${message}`,
+  );
   if (problems.length === 1) throw new UserError(`${where}: ${problems[0]}`);
-  throw new UserError(`${where}: ${problems.length} problems\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  throw new UserError(
+    `${where}: ${problems.length} problems\n${problems.map((problem) => `  - ${problem}`).join('\n')}`,
+  );
 }

@@ -88,7 +88,12 @@ function lazy({ sources }: Round): Mixing {
   return assemble(sources, (i, a) => 0.5 / (1 + Math.max(sources[i]!.length, sources[sources[i]![a]!]!.length)));
 }
 
-const rules: Record<WeightRule, (round: Round) => Mixing> = { uniform, metropolis, 'best-constant': bestConstant, lazy };
+const rules: Record<WeightRule, (round: Round) => Mixing> = {
+  uniform,
+  metropolis,
+  'best-constant': bestConstant,
+  lazy,
+};
 
 /** W of one round: by `rule` if given, else by the kind's own weights, else by its usual rule. */
 export function mixingOf(round: Round, rule: WeightRule | undefined, usual: WeightRule, directed: boolean): Mixing {
@@ -96,7 +101,8 @@ export function mixingOf(round: Round, rule: WeightRule | undefined, usual: Weig
     throw new UserError(`weights "${rule}" are defined on undirected topologies only, this one is directed`, {
       hint: 'leave weights out, or use "uniform"',
     });
-  if (round.weights !== undefined && rule === undefined) return assemble(round.sources, (i, a) => round.weights![i]![a]!);
+  if (round.weights !== undefined && rule === undefined)
+    return assemble(round.sources, (i, a) => round.weights![i]![a]!);
   return rules[rule ?? usual](round);
 }
 

@@ -38,7 +38,9 @@ export function probe(n: number, index = 0): Float64Array {
  * Second largest eigenvalue modulus of a circulant W, by its Fourier transform: λ_j = Σ_o w_o e^(2πi·jo/n).
  */
 function circulantModulus({ n, start, source, weight }: Mixing): number {
-  const [cos, sin] = [Math.cos, Math.sin].map((f) => Float64Array.from({ length: n }, (_, m) => f((2 * Math.PI * m) / n)));
+  const [cos, sin] = [Math.cos, Math.sin].map((f) =>
+    Float64Array.from({ length: n }, (_, m) => f((2 * Math.PI * m) / n)),
+  );
   let largest = 0;
   for (let j = 1; j <= n / 2; j++) {
     let [re, im] = [0, 0];
@@ -91,7 +93,11 @@ function tridiagonalEigenvalue(diagonal: readonly number[], offDiagonal: readonl
  * The extreme eigenvalues of a symmetric operator on the vectors that sum to 0: Lanczos without re-orthogonalisation, whose
  * ghosts repeat eigenvalues but never invent one. Runs until both ends stand still.
  */
-export function symmetricExtremes(n: number, operator: Operator, tolerance = 1e-14): { least: number; greatest: number } {
+export function symmetricExtremes(
+  n: number,
+  operator: Operator,
+  tolerance = 1e-14,
+): { least: number; greatest: number } {
   const diagonal: number[] = [];
   const offDiagonal: number[] = [];
   let previous: Float64Array = new Float64Array(n);

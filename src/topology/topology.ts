@@ -2,11 +2,14 @@ import { z } from 'zod';
 import { suggest, UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
 import type { Kind, Round } from './kind.ts';
-import { kinds } from './kinds.ts';
 import { readTopology } from './kinds/file.ts';
+import { kinds } from './kinds.ts';
 import { type Mixing, mixingOf, weightRules } from './mixing.ts';
 
-const weights = z.enum(weightRules).optional().describe('how mixing weights follow from the degrees; each kind has its usual rule');
+const weights = z
+  .enum(weightRules)
+  .optional()
+  .describe('how mixing weights follow from the degrees; each kind has its usual rule');
 
 /** The settings of one kind, as in an experiment file. */
 export function schemaOf(kind: Kind) {
@@ -41,11 +44,17 @@ export function findKind(name: string): Kind {
   const wanted = name.toLowerCase();
   const found = kinds.find((kind) => kind.name === wanted || kind.aliases.includes(wanted));
   if (found !== undefined) return found;
-  throw new UserError(`unknown topology "${name}"`, { hint: suggest(wanted, kinds.map((kind) => kind.name)) });
+  throw new UserError(`unknown topology "${name}"`, {
+    hint: suggest(
+      wanted,
+      kinds.map((kind) => kind.name),
+    ),
+  });
 }
 
 function checkCount(n: number): void {
-  if (!Number.isInteger(n) || n < 1) throw new UserError(`the number of replicas n must be a whole number from 1, got ${n}`);
+  if (!Number.isInteger(n) || n < 1)
+    throw new UserError(`the number of replicas n must be a whole number from 1, got ${n}`);
   if (n > 100_000) throw new UserError(`n = ${n} is more than 100000, the most a topology can have`);
 }
 
@@ -62,7 +71,11 @@ function remember<T>(compute: (step: number) => T): (step: number) => T {
 }
 
 /** Builds and checks a topology. One replica alone is the same trivial topology under every kind. */
-export function buildTopology(given: { readonly kind: string; readonly [setting: string]: unknown }, n: number, seed: number): Topology {
+export function buildTopology(
+  given: { readonly kind: string; readonly [setting: string]: unknown },
+  n: number,
+  seed: number,
+): Topology {
   checkCount(n);
   const kind = findKind(given.kind);
   const { weights: rule, kind: _, ...settings } = parse(schemaOf(kind), { ...given, kind: kind.name }, kind.name);
@@ -75,12 +88,22 @@ export function buildTopology(given: { readonly kind: string; readonly [setting:
   const roundAt = remember((step) => round(step));
   const mixingAt = remember((step) => mixingOf(roundAt(step), rule, usual, directed));
   const k = n === 1 ? undefined : kind.k?.(n, settings);
-  return { kind: kind.name, n, k, directed, period, round: (step) => roundAt(index(step)), mixing: (step) => mixingAt(index(step)) };
+  return {
+    kind: kind.name,
+    n,
+    k,
+    directed,
+    period,
+    round: (step) => roundAt(index(step)),
+    mixing: (step) => mixingAt(index(step)),
+  };
 }
 
 /** n of a topology: given, or read from its file. */
 export function replicasOf(given: { readonly kind: string; readonly path?: unknown }, n: number | undefined): number {
   if (n !== undefined) return n;
   if (findKind(given.kind).name === 'file' && typeof given.path === 'string') return readTopology(given.path).n;
-  throw new UserError(`the number of replicas is missing`, { hint: 'give it with -n, as in: dbench topology ring -n 96' });
+  throw new UserError(`the number of replicas is missing`, {
+    hint: 'give it with -n, as in: dbench topology ring -n 96',
+  });
 }

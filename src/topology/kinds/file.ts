@@ -9,7 +9,8 @@ export interface FileTopology extends Round {
   readonly directed: boolean;
 }
 
-const formats = 'an edge list (first line "n" or "n directed", then "u v" or "u v weight") or an n×n matrix, replicas counted from 0';
+const formats =
+  'an edge list (first line "n" or "n directed", then "u v" or "u v weight") or an n×n matrix, replicas counted from 0';
 
 /** One reader for both forms: entries (i hears j with weight w, or unweighted) collected and checked alike. */
 class Collector {
@@ -33,7 +34,8 @@ class Collector {
       if (!Number.isInteger(end) || end < 0 || end >= this.n)
         this.fail(line, `replica "${end}" does not exist; with n = ${this.n} they are 0 to ${this.n - 1}`);
     if (from === to) this.fail(line, `replica ${from} is joined to itself; own weights follow from the others`);
-    if (weight !== undefined && !(weight > 0 && weight <= 1)) this.fail(line, `weight "${weight}" must be above 0 and at most 1`);
+    if (weight !== undefined && !(weight > 0 && weight <= 1))
+      this.fail(line, `weight "${weight}" must be above 0 and at most 1`);
     if (this.#rows[to]!.has(from)) this.fail(line, `edge ${from} ${to} is given twice`);
     this.#rows[to]!.set(from, weight);
   }
@@ -45,7 +47,9 @@ class Collector {
     if (given > 0 && given < rows.flat().length) this.fail(1, 'some edges have a weight and some have none');
     if (!isConnected(sources)) {
       const why = directed ? 'not every replica can reach every other' : 'the topology is not connected';
-      throw new UserError(`${this.#path}: ${why}, so the replicas can never agree`, { hint: 'add edges that join the parts' });
+      throw new UserError(`${this.#path}: ${why}, so the replicas can never agree`, {
+        hint: 'add edges that join the parts',
+      });
     }
     const round = given === 0 ? { sources } : { sources, weights: rows.map((row) => row.map(([, weight]) => weight!)) };
     round.weights?.forEach((row, i) => {
@@ -63,9 +67,11 @@ function readEdges(path: string, lines: readonly { fields: string[]; line: numbe
   const [header, ...rest] = lines;
   const collector = new Collector(path, Number(header!.fields[0]));
   const directed = header!.fields[1] === 'directed';
-  if (header!.fields.length > (directed ? 2 : 1)) collector.fail(header!.line, `unexpected "${header!.fields[1]}" after n`);
+  if (header!.fields.length > (directed ? 2 : 1))
+    collector.fail(header!.line, `unexpected "${header!.fields[1]}" after n`);
   for (const { fields, line } of rest) {
-    if (fields.length < 2 || fields.length > 3) collector.fail(line, `expected "u v" or "u v weight", got "${fields.join(' ')}"`);
+    if (fields.length < 2 || fields.length > 3)
+      collector.fail(line, `expected "u v" or "u v weight", got "${fields.join(' ')}"`);
     const [u, v, weight] = fields.map(Number) as [number, number, number?];
     collector.add(line, u, v, weight);
     if (!directed) collector.add(line, v, u, weight);
@@ -78,7 +84,8 @@ function readMatrix(path: string, rows: readonly { fields: string[]; line: numbe
   const n = rows.length;
   const collector = new Collector(path, n);
   const matrix = rows.map(({ fields, line }) => {
-    if (fields.length !== n) collector.fail(line, `the matrix has ${n} rows, so this one needs ${n} numbers; it has ${fields.length}`);
+    if (fields.length !== n)
+      collector.fail(line, `the matrix has ${n} rows, so this one needs ${n} numbers; it has ${fields.length}`);
     return fields.map((field) => {
       const value = Number(field);
       if (!(value >= 0)) collector.fail(line, `"${field}" is not a number from 0`);
@@ -89,7 +96,8 @@ function readMatrix(path: string, rows: readonly { fields: string[]; line: numbe
   const symmetric = matrix.every((row, i) => row.every((value, j) => Math.abs(value - matrix[j]![i]!) < 1e-12));
   matrix.forEach((row, i) => {
     const sum = row.reduce((a, b) => a + b, 0);
-    if (!plain && Math.abs(sum - 1) > 1e-6) collector.fail(rows[i]!.line, `row ${i} of the mixing matrix sums to ${sum}, not 1`);
+    if (!plain && Math.abs(sum - 1) > 1e-6)
+      collector.fail(rows[i]!.line, `row ${i} of the mixing matrix sums to ${sum}, not 1`);
     row.forEach((value, j) => {
       if (i !== j && value > 0) collector.add(rows[i]!.line, j, i, plain ? undefined : value);
     });
@@ -107,7 +115,13 @@ export function readTopology(path: string): FileTopology {
   }
   const lines = text
     .split('\n')
-    .map((raw, index) => ({ fields: raw.replace(/#.*/, '').split(/[\s,;]+/).filter(Boolean), line: index + 1 }))
+    .map((raw, index) => ({
+      fields: raw
+        .replace(/#.*/, '')
+        .split(/[\s,;]+/)
+        .filter(Boolean),
+      line: index + 1,
+    }))
     .filter(({ fields }) => fields.length > 0);
   if (lines.length === 0) throw new UserError(`${path}: the file is empty`, { hint: `expected ${formats}` });
   const square = lines.length > 1 && lines[0]!.fields.length === lines.length && lines[0]!.fields[1] !== 'directed';
