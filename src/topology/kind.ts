@@ -47,9 +47,15 @@ export function constant(round: Round): Rounds {
   return { period: 1, round: () => round };
 }
 
+const mostEdges = 50_000_000;
+
 /** Replica i hears i − o for every offset o: the same picture from every replica. */
 export function circulant(n: number, offsets: Iterable<number>, weight?: number): Round {
   const distinct = [...new Set(offsets)];
+  if (n * distinct.length > mostEdges)
+    throw new UserError(`${n} replicas with ${distinct.length} neighbours each are more edges than fit in memory`, {
+      hint: `keep n·k at most ${mostEdges}`,
+    });
   const sources = Array.from({ length: n }, (_, i) =>
     distinct.map((offset) => (((i - offset) % n) + n) % n).sort((a, b) => a - b),
   );

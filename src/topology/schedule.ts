@@ -30,6 +30,10 @@ const ada = z
   .refine(({ decay, kEnd }) => (decay === undefined) !== (kEnd === undefined), 'give either decay or kEnd')
   .refine(({ k0, kEnd }) => kEnd === undefined || kEnd <= k0, 'kEnd must be at most k0')
   .refine(
+    ({ k0, kEnd, kMin }) => Math.min(k0, kEnd ?? k0) >= kMin,
+    'k0 and kEnd must be at least kMin, which is 2 unless set',
+  )
+  .refine(
     ({ family, countPerSide }) => !countPerSide || family === 'lattice',
     'countPerSide is for the lattice family',
   );

@@ -48,7 +48,7 @@ function staticCount(n: number, wished: number | undefined, directed: boolean): 
 
 export const equistatic = kind({
   name: 'equistatic',
-  aliases: ['equi-static', 'd-equistatic', 'u-equistatic', 'equitopo'],
+  aliases: ['equi-static', 'u-equistatic', 'equitopo'],
   summary: 'EquiTopo, drawn once: k random shifts of the ring, redrawn until connected',
   settings: { k: neighbourCount, directed },
   directed: (settings) => settings.directed,
@@ -80,7 +80,7 @@ function pairUp(n: number, shift: number, start: number, weight: number): Round 
 
 export const equidyn = kind({
   name: 'equidyn',
-  aliases: ['equi-dyn', 'od-equidyn', 'ou-equidyn'],
+  aliases: ['equi-dyn', 'ou-equidyn'],
   summary: 'EquiTopo, drawn anew every step: one peer along a random shift',
   settings: {
     directed,
