@@ -125,6 +125,9 @@ export function refuse(name: string, given: Record<string, unknown>, why: string
 export function countIn(name: string, n: number, wished: number | undefined, min: number, fallback: number): number {
   const k = wished ?? Math.max(min, Math.min(fallback, n - 1));
   if (k > n - 1) refuse(name, { n, k }, `k must be at most n−1 = ${n - 1}`, 'for all-to-all use "complete"');
-  if (k < min) refuse(name, { n, k }, `k must be at least ${min}, otherwise the replicas are not connected`);
+  if (k < min) {
+    const why = `k must be at least ${min}, otherwise the replicas are not connected`;
+    refuse(name, { n, k }, why, `use k = ${min}; "base" works with one neighbour a step`);
+  }
   return k;
 }

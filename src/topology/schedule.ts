@@ -46,7 +46,7 @@ const piecewise = z
       .array(z.strictObject({ from: z.int().min(0).describe('first epoch of this phase'), topology: topologySchema }))
       .min(1),
   })
-  .refine(({ phases }) => phases[0]!.from === 0, 'the first phase must be from epoch 0')
+  .refine(({ phases }) => phases.length === 0 || phases[0]!.from === 0, 'the first phase must be from epoch 0')
   .refine(
     ({ phases }) => phases.every((p, i) => i === 0 || p.from > phases[i - 1]!.from),
     'phases must begin in ascending epochs',
