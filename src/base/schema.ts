@@ -27,15 +27,13 @@ export function describe(schema: JsonSchema): string {
   }
 }
 
-function range(schema: JsonSchema): string {
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
   const bound = (value: unknown, word: string) =>
-    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? ` ${word} ${value}` : '';
-  return (
-    bound(schema.minimum, 'from') +
-    bound(schema.exclusiveMinimum, 'above') +
-    bound(schema.maximum, 'to') +
-    bound(schema.exclusiveMaximum, 'below')
-  );
+    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? [`${word} ${value}`] : [];
+  const low = [...bound(minimum, 'from'), ...bound(exclusiveMinimum, 'above')];
+  const high = [...bound(maximum, low[0]?.startsWith('from') ? 'to' : 'at most'), ...bound(exclusiveMaximum, 'below')];
+  const joint = high[0]?.startsWith('to') ? ' ' : ' and ';
+  return low.length + high.length === 0 ? '' : ` ${[...low, ...high].join(joint)}`;
 }
 
 function show(value: unknown): string {
