@@ -40,6 +40,8 @@ export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOpt
       interOpNumThreads: 1,
       executionMode: 'sequential',
       graphOptimizationLevel: 'all',
+      // A memory plan of the whole graph would be kept beside the memory of the first run: twice as much, and no faster.
+      enableMemPattern: false,
       // Only errors: onnxruntime warns about constants it can fold away, which is what they are for.
       logSeverityLevel: 3,
     });
