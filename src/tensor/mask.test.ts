@@ -42,7 +42,10 @@ it('shows no dependence between neighbouring elements, nor of an element on itse
       5 / Math.sqrt(size - shift),
     );
   const kept = new Float64Array(size);
-  for (let step = 0; step < 400; step++) mask(step).forEach((factor, i) => (kept[i]! += factor / 2));
+  for (let step = 0; step < 400; step++)
+    mask(step).forEach((factor, i) => {
+      kept[i]! += factor / 2;
+    });
   // Binomial(400, ½): mean 200, deviation 10.
   const [low, high] = [Math.min(...kept), Math.max(...kept)];
   expect(low).toBeGreaterThan(150);
