@@ -145,7 +145,9 @@ export function stepBuffers(step: Step, given: Buffers): Buffers {
 }
 
 /** New memory for everything a step reads or writes, all zero. */
-export function allocate(step: Step): Record<string, Float32Array> & { x: Numbers; labels: Int32Array } {
+export function allocate(
+  step: Step,
+): Record<string, Float32Array> & { x: Numbers; labels: Int32Array; key: Int32Array } {
   const rows = rowsOf(step);
   const single = [...step.program.inputs, ...step.program.outputs].filter(({ name }) => !(name.split('/')[0]! in rows));
   return Object.fromEntries([

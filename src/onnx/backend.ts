@@ -13,24 +13,21 @@ import {
   type Run,
 } from '../tensor/backend.ts';
 import type { Named, Program } from '../tensor/program.ts';
-import { blockProbe, halt, toOnnx } from './lowering.ts';
+import { blockProbe, halt, type LoweringOptions, toOnnx } from './lowering.ts';
 
-const compiler = (name: string, block: () => Promise<number>): Backend => ({
+const compiler = (name: string, adapt: () => Promise<LoweringOptions>): Backend => ({
   name,
   async compile(program, options = {}) {
     checkProgram(program);
-    return new OnnxExecutable(
-      program,
-      await openSession(toOnnx(program, { block: await block(), halting: true }), options),
-    );
+    return new OnnxExecutable(program, await openSession(toOnnx(program, await adapt()), options));
   },
 });
 
 /** Runs programs on the CPU with onnxruntime. */
-export const onnx = compiler('onnx', blockSize);
+export const onnx = compiler('onnx', thisMachine);
 
 /** The same with nothing but the ops that run everywhere: what an exported file does. */
-export const portableOnnx = compiler('portable onnx', async () => 1);
+export const portableOnnx = compiler('portable onnx', async () => ({}));
 
 /** A session on the bytes of an ONNX file; a UserError when onnxruntime refuses them. */
 export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOptions = {}): Promise<InferenceSession> {
@@ -40,6 +37,8 @@ export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOpt
       interOpNumThreads: 1,
       executionMode: 'sequential',
       graphOptimizationLevel: 'all',
+      // A memory plan of the whole graph would be kept beside the memory of the first run: twice as much, and no faster.
+      enableMemPattern: false,
       // Only errors: onnxruntime warns about constants it can fold away, which is what they are for.
       logSeverityLevel: 3,
     });
@@ -48,35 +47,45 @@ export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOpt
   }
 }
 
-let probed: Promise<number> | undefined;
-
-/** Channels in a block of onnxruntime's fast convolutions: 16 with AVX-512, 8 with AVX2, 1 where there are none. */
-function blockSize(): Promise<number> {
-  probed ??= probe().catch(() => 1);
-  return probed;
-}
-
-/** Where the second pixel of the first channel lands in the blocked layout tells the size of a block. */
-async function probe(): Promise<number> {
-  const session = await openSession(blockProbe());
-  const image = new Tensor(
-    'float32',
-    Float32Array.from({ length: 32 }, (_, i) => i),
-    [1, 16, 1, 2],
-  );
-  const { y } = await session.run({ x: image });
-  await session.release();
-  const at = (y!.data as Float32Array).indexOf(1);
-  return at === 8 || at === 16 ? at : 1;
-}
-
 /**
  * After a run onnxruntime-node copies every output into new memory for the object it returns, although all of them were
  * already written to the memory that was bound: for parameters and momentum a sixth of an mlp's step. Our graphs therefore
  * have a first output of a type that it cannot convert; it gives up there with this message, when everything is done.
- * A version that can convert it would only be slower again.
  */
 const halted = 'Non tensor type is temporarily not supported.';
+
+async function runHalting(session: InferenceSession, feeds: Tensors, fetches: Tensors): Promise<void> {
+  try {
+    await session.run(feeds, session.outputNames.includes(halt) ? { [halt]: null, ...fetches } : fetches);
+  } catch (cause) {
+    if ((cause as Error).message !== halted) throw cause;
+  }
+}
+
+let probed: Promise<LoweringOptions> | undefined;
+
+/** What the installed onnxruntime can do on this machine, tried out once. */
+function thisMachine(): Promise<LoweringOptions> {
+  probed ??= probe().catch(() => ({}));
+  return probed;
+}
+
+/**
+ * Brings an image into the layout of the fast convolutions. Where the second pixel of the first channel lands tells the
+ * size of a block: 16 with AVX-512, 8 with AVX2. That it lands at all tells that halting leaves the outputs written.
+ */
+async function probe(): Promise<LoweringOptions> {
+  const session = await openSession(blockProbe());
+  const image = Float32Array.from({ length: 32 }, (_, i) => i);
+  const blocks = new Float32Array(32);
+  const tensor = (data: Float32Array) => new Tensor('float32', data, [1, 16, 1, 2]);
+  await runHalting(session, { x: tensor(image) }, { y: tensor(blocks) });
+  await session.release();
+  const at = blocks.indexOf(1);
+  return at === 8 || at === 16 ? { block: at, halting: true } : {};
+}
+
+type Tensors = Readonly<Record<string, Tensor>>;
 
 class OnnxExecutable implements Executable {
   readonly program: Program;
@@ -93,15 +102,14 @@ class OnnxExecutable implements Executable {
     const tensors = (names: readonly Named[]) =>
       Object.fromEntries(names.map(({ name, value }) => [name, this.#tensor(buffers[name]!, value)]));
     const feeds = tensors(this.program.inputs);
-    const fetches = { [halt]: null, ...tensors(this.program.outputs) };
+    const fetches = tensors(this.program.outputs);
     const bounds = indexBounds(this.program);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');
       checkIndices(bounds, buffers);
       try {
-        await this.#session.run(feeds, fetches);
+        await runHalting(this.#session, feeds, fetches);
       } catch (cause) {
-        if ((cause as Error).message === halted) return;
         throw new UserError(`onnxruntime failed: ${(cause as Error).message}`, { cause });
       }
     };

@@ -82,5 +82,5 @@ function file(
 export function blockProbe(): Uint8Array {
   const graph = new Graph();
   const y = graph.op('com.microsoft.nchwc:ReorderInput', ['x']);
-  return file(graph, [{ name: 'x', type: f32(1, 16, 1, 2) }], [{ name: 'y', value: y, type: f32(1, 16, 1, 2) }]);
+  return file(graph, [{ name: 'x', type: f32(1, 16, 1, 2) }], [{ name: 'y', value: y, type: f32(1, 16, 1, 2) }], true);
 }

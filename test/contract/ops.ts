@@ -364,10 +364,11 @@ export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } =
     layer: {
       outputs: (make) => {
         const { x, h0, c0, weights } = lstmInputs(make);
+        const { weightInput, weightHidden, biasInput, biasHidden } = weights;
         const [dy, dh, dc] = [make.float([3, 2, 5]), make.float([2, 5]), make.float([2, 5])];
-        const [y, gates, cells] = [make.float([3, 2, 5]), make.float([3, 2, 20]), make.float([3, 2, 5])];
-        const { weightInput, weightHidden } = weights;
-        return x.trace.emit('lstmGrad', [dy, dh, dc, x, h0, c0, weightInput, weightHidden, y, gates, cells], {});
+        const layer = [x, h0, c0, weightInput, weightHidden] as const;
+        const [y, , , gates, cells] = x.trace.emit('lstm', [...layer, biasInput, biasHidden], {});
+        return x.trace.emit('lstmGrad', [dy, dh, dc, ...layer, y, gates, cells], {});
       },
     },
   },

@@ -2,6 +2,7 @@ import { type Convolution, type Pair, type Shape, sizeOf, type Window } from '..
 import type { Graph, Name } from '../graph.ts';
 import { elementType } from '../schema.ts';
 import { blockedConv, blockedGradInput, blockedGradWeight } from './blocked.ts';
+import { repeated } from './repeat.ts';
 import type { Lowerings, Operand } from './rule.ts';
 
 const both = ([height, width]: Pair) => [height, width, height, width];
@@ -75,13 +76,6 @@ function disjointMaxPoolGrad(graph: Graph, dy: Name, x: Operand, y: Name, window
   return graph.op('Where', [graph.op('Equal', [marks, grow(first)]), grow(dy), graph.float(0)]);
 }
 
-/** Every element of an image as many times as the window is large. */
-function repeated(graph: Graph, x: Name, [height, width]: Pair): Name {
-  const scales = graph.constant('float32', [4], Float32Array.of(1, 1, height, width));
-  const nearest = { mode: 'nearest', nearest_mode: 'floor', coordinate_transformation_mode: 'asymmetric' };
-  return graph.op('Resize', [x, '', scales], nearest);
-}
-
 export const windows: Lowerings<
   'conv2d' | 'convGradInput' | 'convGradWeight' | 'maxPool' | 'maxPoolGrad' | 'avgPool' | 'avgPoolGrad'
 > = {
@@ -103,15 +97,17 @@ export const windows: Lowerings<
     const [n, filters, oh, ow] = dy.shape as [number, number, number, number];
     const kernel: Pair = [shape[2]!, shape[3]!];
     const area = kernel[0] * kernel[1];
-    // With fewer samples than half a block the blocked way would mostly multiply zeros.
-    if (blocked(graph, attributes) && area > 1 && n > graph.block / 2)
+    // The blocked way fills the batch up to whole blocks: not worth it when much of that is zeros.
+    const filled = n / (Math.ceil(n / graph.block) * graph.block);
+    if (blocked(graph, attributes) && area > 1 && filled >= 0.75)
       return [blockedGradWeight(graph, dy, x, attributes, shape)];
-    // Per sample and group dy · columnsᵀ in one batched product, then the sum over samples.
+    // Per sample and group columns · dyᵀ in one batched product, then the sum over samples.
     const columns = unfold(graph, x.name, x.shape, { kernel, stride, padding }, [oh, ow]);
-    const left = graph.reshape(dy.name, [n, groups, filters / groups, oh * ow]);
-    const right = graph.reshape(columns, [n, groups, shape[1]! * area, oh * ow]);
+    const depth = shape[1]! * area;
+    const left = graph.reshape(columns, [n, groups, depth, oh * ow]);
+    const right = graph.reshape(dy.name, [n, groups, filters / groups, oh * ow]);
     const products = graph.op('MatMul', [left, graph.transpose(right, [0, 1, 3, 2])]);
-    return [graph.reshape(graph.sum(products, [0]), shape)];
+    return [graph.reshape(graph.transpose(graph.sum(products, [0]), [0, 2, 1]), shape)];
   },
 
   maxPool: (graph, { inputs: [x], attributes }) => {
