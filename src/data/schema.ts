@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../base/schema.ts';
 import { sets } from './sets.ts';
 
 /** The settings of every set, told apart by `kind`. */
@@ -15,4 +16,4 @@ const schemas = sets.map((set) =>
 /** What an experiment may say about data: a row of sets.ts and its settings. */
 export const dataSchema = z.discriminatedUnion('kind', schemas as unknown as [...Schemas<typeof sets>]);
 
-export type DataSettings = z.output<typeof dataSchema>;
+export type DataSettings = DeepReadonly<z.output<typeof dataSchema>>;
