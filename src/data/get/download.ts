@@ -1,4 +1,4 @@
-import { closeSync, ftruncateSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { closeSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../../base/error.ts';
 import { reason } from '../../base/file.ts';
@@ -59,8 +59,7 @@ async function continuePart(url: string, part: string, options: DownloadOptions)
       signal: signal === undefined ? stall.signal : AbortSignal.any([signal, stall.signal]),
     });
     const { start, total } = extent(response, have, part);
-    file = opened(part);
-    if (start === 0) written(part, () => ftruncateSync(file!, 0));
+    file = written(part, () => openSync(part, start === 0 ? 'w' : 'r+'));
     let at = start;
     onProgress?.(at, total);
     for await (const chunk of response.body ?? []) {
@@ -120,10 +119,6 @@ function networkFailure(error: unknown): Error {
   if (code in unreachable) return new SourceError(unreachable[code]);
   if (code === 'ECONNRESET' || code === 'UND_ERR_SOCKET') return new Broken('the connection broke');
   return new Broken(cause?.message || message);
-}
-
-function opened(part: string): number {
-  return written(part, () => openSync(part, sizeIfAny(part) > 0 ? 'r+' : 'w'));
 }
 
 /** A failed write is the end of it, whatever the source: the part goes, so that a full disk is not left full. */

@@ -12,7 +12,11 @@ export const stagingOf = (dataFolder: string, collection: Collection) => join(da
 export function writeFailure(error: unknown, staging: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (code === undefined || syscall === undefined || error instanceof UserError) return error;
-  rmSync(staging, { recursive: true, force: true });
+  try {
+    rmSync(staging, { recursive: true, force: true });
+  } catch {
+    // Where nothing could be written there may be nothing to remove.
+  }
   return new UserError(`cannot write to ${staging}: ${reason(error)}`, {
     cause: error,
     hint: 'DBENCH_DATA names another folder for data',
@@ -25,8 +29,8 @@ export function settle(wanted: readonly DataFile[], staging: string, home: strin
     mkdirSync(home, { recursive: true });
     for (const { name } of wanted) {
       const path = findFile(staging, name)!;
-      for (const old of [name, `${name}.gz`]) if (old !== basename(path)) rmSync(join(home, old), { force: true });
       renameSync(path, join(home, basename(path)));
+      for (const old of [name, `${name}.gz`]) if (old !== basename(path)) rmSync(join(home, old), { force: true });
     }
   } catch (error) {
     throw writeFailure(error, staging);
