@@ -10,9 +10,9 @@ import { number, table } from './print.ts';
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 const range = (values: readonly number[]) => ({
-  min: Math.min(...values),
+  min: values.reduce((a, b) => Math.min(a, b)),
   mean: sum(values) / values.length,
-  max: Math.max(...values),
+  max: values.reduce((a, b) => Math.max(a, b)),
 });
 
 /** Runs that deal the same data the same way are shown once. */

@@ -121,7 +121,7 @@ function refusePoor(
   needed: string,
   kind: PartitionSettings['kind'],
 ): void {
-  const poorest = sizes.indexOf(Math.min(...sizes));
+  const poorest = sizes.indexOf(sizes.reduce((a, b) => Math.min(a, b)));
   if (sizes[poorest]! >= need) return;
   const poor = sizes.filter((size) => size < need).length;
   const others = poor === 1 ? '' : `, and ${plural(poor - 1, 'other replica')} too few as well`;
