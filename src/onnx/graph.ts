@@ -24,6 +24,12 @@ export class Graph {
   readonly #parts = new Map<Name, readonly Name[]>();
   /** What a lowering leaves for a later one, such as the other layout of a value. */
   readonly #kept = new Map<string, Name>();
+  /** Channels in a block of onnxruntime's fast convolutions on this machine; 1 keeps to ops that run everywhere. */
+  readonly block: number;
+
+  constructor(block = 1) {
+    this.block = block;
+  }
 
   /** Appends a node; `Domain:Op` for ops outside the standard set. */
   op(type: string, inputs: readonly Name[], attributes: Readonly<Record<string, Attribute>> = {}): Name {
