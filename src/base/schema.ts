@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { suggest, UserError } from './error.ts';
 
+/** Settings after parsing: nobody writes to them. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What a schema allows, in words: "a whole number from 1 to 7", "one of: ring, torus". */

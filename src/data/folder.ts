@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { UserError } from '../base/error.ts';
 import { reason } from '../base/file.ts';
@@ -63,23 +63,31 @@ export function inspect(folder: string, file: DataFile): FileState {
   }
 }
 
+/** Where a collection is kept: in the data folder, or where the installation has it. */
+export const homeOf = (dataFolder: string, collection: Collection) => resolve(dataFolder, collection.folder);
+
+/** What to do about a collection that is missing or damaged. */
+export const remedy = (collection: Collection) =>
+  collection.sources.length === 0
+    ? 'it is part of the installation: install DBench again'
+    : `get it with: dbench data get ${collection.name}`;
+
 /** The content of a file of a collection, checked; a UserError says how to get or repair it. */
 export function readChecked(dataFolder: string, collection: Collection, name: string): Buffer {
   const file = collection.files.find((candidate) => candidate.name === name)!;
-  const found = inspect(join(dataFolder, collection.folder), file);
+  const home = homeOf(dataFolder, collection);
+  const found = inspect(home, file);
   if (found.state === 'ok') return found.content;
-  if (found.state === 'missing')
-    throw new UserError(`${collection.name} is not here: ${join(dataFolder, collection.folder, name)} is missing`, {
-      hint: `get it with: dbench data get ${collection.name}`,
-    });
-  throw new UserError(`${found.path} is damaged (${found.problem})`, {
-    hint: `replace it with: dbench data get ${collection.name}`,
-  });
+  const message =
+    found.state === 'missing'
+      ? `the data set ${collection.name} is not here: there is no ${join(home, name)}`
+      : `the data set ${collection.name} is damaged: ${found.path}: ${found.problem}`;
+  throw new UserError(message, { hint: remedy(collection) });
 }
 
 /** Are all files of a collection there (their content is not read), and how large are they as kept? */
 export function presence(dataFolder: string, collection: Collection): { here: boolean; storedBytes: number } {
-  const paths = collection.files.map((file) => findFile(join(dataFolder, collection.folder), file.name));
+  const paths = collection.files.map((file) => findFile(homeOf(dataFolder, collection), file.name));
   const storedBytes = paths.reduce((sum, path) => sum + (path === undefined ? 0 : statSync(path).size), 0);
   return { here: paths.every((path) => path !== undefined), storedBytes };
 }

@@ -18,8 +18,10 @@ function cut(order: Uint32Array, n: number): Uint32Array[] {
   return Array.from({ length: n }, (_, i) => order.slice(at(i), at(i + 1)));
 }
 
-function tooFew(n: number, what: string, available: number, hint: string): never {
-  throw new UserError(`${plural(n, 'replica')} need at least as many ${what}, there are ${available}`, { hint });
+function tooFewGroups(n: number, what: string, available: number): never {
+  throw new UserError(`partition group: ${plural(n, 'replica')} need at least ${n} ${what}, there are ${available}`, {
+    hint: `use at most ${available} replicas, more training data or another partition`,
+  });
 }
 
 /** The samples of each class in random order. */
@@ -34,7 +36,10 @@ function shards(labels: Int32Array, classes: number, n: number, perReplica: numb
   const source = random(seed);
   const pieces = n * perReplica;
   if (labels.length < pieces)
-    tooFew(pieces, 'samples (one a shard)', labels.length, 'use fewer replicas or a smaller perReplica');
+    throw new UserError(
+      `partition shards: ${plural(n, 'replica')} with ${plural(perReplica, 'shard')} each need at least ${pieces} samples, there are ${labels.length}`,
+      { hint: 'use fewer replicas, a smaller perReplica or more training data' },
+    );
   const sorted = Uint32Array.from(byClass(labels, classes, source.permutation(labels.length)).flat());
   const dealt = source.permutation(pieces);
   const all = cut(sorted, pieces);
@@ -67,9 +72,9 @@ function membersOf(groups: Int32Array): number[][] {
   return [...members.entries()].sort(([a], [b]) => a - b).map(([, own]) => own);
 }
 
-function byGroup(groups: Int32Array, n: number, seed: number, what: string): number[][] {
+function byGroup(groups: Int32Array, n: number, seed: number): number[][] {
   const members = membersOf(groups);
-  if (members.length < n) tooFew(n, what, members.length, `use at most ${members.length} replicas`);
+  if (members.length < n) tooFewGroups(n, 'groups', members.length);
   const sizes = members.map((own) => own.length);
   return dealGroups(sizes, n, seed).map((own) => own.flatMap((group) => members[group]!));
 }
@@ -89,7 +94,7 @@ export function partition(
       throw new UserError('partition group: this data set does not say who wrote its samples', {
         hint: 'use mnist or shakespeare, or one of the partitions iid, dirichlet, shards',
       });
-    return byGroup(groups, n, seed, 'groups').map((own) => Uint32Array.from(own));
+    return byGroup(groups, n, seed).map((own) => Uint32Array.from(own));
   }
   const source = random(seed);
   const members = byClass(labels, classes, source.permutation(labels.length));
@@ -116,7 +121,7 @@ function refusePoor(
   needed: string,
   kind: PartitionSettings['kind'],
 ): void {
-  const poorest = sizes.indexOf(Math.min(...sizes));
+  const poorest = sizes.indexOf(sizes.reduce((a, b) => Math.min(a, b)));
   if (sizes[poorest]! >= need) return;
   const poor = sizes.filter((size) => size < need).length;
   const others = poor === 1 ? '' : `, and ${plural(poor - 1, 'other replica')} too few as well`;
@@ -160,7 +165,7 @@ export function partitionText(
     );
   const { starts, speakers } = utterances;
   const members = membersOf(speakers);
-  if (members.length < n) tooFew(n, 'speakers', members.length, `use at most ${members.length} replicas`);
+  if (members.length < n) tooFewGroups(n, 'speakers', members.length);
   const length = (u: number) => starts[u + 1]! - starts[u]!;
   const sizes = members.map((own) => own.reduce((sum, u) => sum + length(u), 0));
   return dealGroups(sizes, n, seed).map((own) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../base/readonly.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 import { sets } from './sets.ts';
 
 /** The settings of every set, told apart by `kind`. */

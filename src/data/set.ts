@@ -44,13 +44,15 @@ export type Source =
       readonly folder: string;
     };
 
-/** Files that belong together, in one folder of the data folder. */
+/** Files that belong together, in one folder. */
 export interface Collection {
   /** What `dbench data get` calls it. */
   readonly name: string;
   readonly summary: string;
+  /** In the data folder, or an absolute path for what is part of the installation. */
   readonly folder: string;
   readonly files: readonly DataFile[];
+  /** None for what is part of the installation. */
   readonly sources: readonly Source[];
   readonly licence: string;
   /** Who published it, for people. */
@@ -70,10 +72,10 @@ export interface DataSet<Shape extends z.ZodRawShape = z.ZodRawShape, Name exten
   readonly name: Name;
   readonly summary: string;
   readonly settings: Shape;
-  /** What must be in the data folder; absent for sets that need nothing, or files of the user's. */
+  /** The files it is read from; absent for sets that need none, or files of the user's. */
   readonly collection?: Collection;
-  /** What is shown instead for sets without a collection. */
-  readonly origin?: { readonly from: string; readonly licence: string; readonly here: string };
+  /** What is shown of sets without a collection. */
+  readonly origin?: { readonly from: string; readonly licence: string };
   read(settings: z.output<z.ZodObject<Shape>>, context: ReadContext): Dataset | Promise<Dataset>;
 }
 

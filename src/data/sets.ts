@@ -15,18 +15,15 @@ export const sets = [mnist, fashionMnist, cifar10, wikitext2, shakespeare, libsv
 /** The same without the settings' types, for those who treat all sets alike. */
 export const allSets = sets as unknown as readonly DataSet[];
 
-/** Everything that can be downloaded. */
-export const collections: readonly Collection[] = [writers, ...allSets.flatMap((set) => set.collection ?? [])];
+/** Everything that is kept in files of known content, the sets first. */
+export const collections: readonly Collection[] = [...allSets.flatMap((set) => set.collection ?? []), writers];
 
 /** The collection the user named. */
 export function collectionOf(name: string): Collection {
   const found = collections.find((collection) => collection.name === name);
   if (found !== undefined) return found;
   const set = allSets.find((candidate) => candidate.name === name);
-  if (set !== undefined)
-    throw new UserError(
-      `there is nothing to get for ${name}: it is ${set.origin!.here === 'yours' ? set.origin!.from : 'built in'}`,
-    );
+  if (set !== undefined) throw new UserError(`${name} has no files to get or verify: it is ${set.origin!.from}`);
   const names = collections.map((collection) => collection.name);
   throw new UserError(`unknown data set "${name}"`, { hint: suggest(name, names) });
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { algorithmSchema, consensusSchema } from '../algorithm/schema.ts';
 import { maxSeed } from '../base/random.ts';
-import type { DeepReadonly } from '../base/readonly.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 import { dataSchema } from '../data/schema.ts';
 import { modelSchema } from '../model/models.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../base/readonly.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 import { cnn, cnnSchema } from './cnn.ts';
 import type { Model, Task } from './context.ts';
 import { mlp, mlpSchema } from './mlp.ts';

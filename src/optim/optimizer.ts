@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../base/readonly.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 import { adam, chain, clipByGlobalNorm, momentum, parameterKinds, type Transform, weightDecay } from './transform.ts';
 
 const fraction = z.number().min(0).lt(1);

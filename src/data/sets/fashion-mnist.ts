@@ -17,7 +17,7 @@ const sites = [
 
 const collection: Collection = {
   name: 'fashion-mnist',
-  summary: 'clothes, 28×28',
+  summary: 'photographs of clothes, 28×28',
   folder: 'fashion-mnist',
   files: Object.entries(sums).map(([name, [bytes, sum]]) => ({ name, bytes, checksum: `sha256:${sum}` })),
   sources: [

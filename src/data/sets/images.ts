@@ -123,14 +123,14 @@ async function keyOf(paths: readonly string[], side: number): Promise<string> {
 
 export const images = dataSet({
   name: 'images',
-  summary: 'a folder train/ and val/ with a folder of JPEG or PNG files per class',
+  summary: 'JPEG or PNG files, a folder per class',
   settings: {
     path: z.string().min(1),
     size: z.int().min(8).default(224).describe('side in pixels after cropping'),
     augment,
     ...sampleSettings,
   },
-  origin: { from: 'a folder of yours', licence: 'that of the images', here: 'yours' },
+  origin: { from: 'a folder of yours', licence: 'yours' },
   async read(settings, { folder, seed, onProgress }) {
     const classes = entries(join(settings.path, 'train'), 'folders');
     if (classes.length < 2)

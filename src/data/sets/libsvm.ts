@@ -14,7 +14,7 @@ const file = (name: string, bytes: number, sum: string) => ({ name, bytes, check
 
 const collection: Collection = {
   name: 'libsvm',
-  summary: 'convex problems a9a and w8a',
+  summary: 'convex problems a9a, w8a',
   folder: 'libsvm',
   files: [
     file('a9a', 2_329_875, 'f5d5ffd8d865ff41328e7ee043e4b020816914ff6843ff15b98905ddbedce906'),
@@ -28,8 +28,8 @@ const collection: Collection = {
       urls: Object.fromEntries(['a9a', 'a9a.t', 'w8a'].map((name) => [name, [`${site}/${name}`]])),
     },
   ],
-  licence: 'a9a: CC BY 4.0; w8a: none stated',
-  from: 'National Taiwan University',
+  licence: 'CC BY 4.0 (a9a)',
+  from: 'Chang, Lin: LIBSVM',
 };
 
 interface Sparse {

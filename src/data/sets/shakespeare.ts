@@ -27,9 +27,12 @@ const collection: Collection = {
   from: 'Karpathy, 2015',
 };
 
-/** Where each utterance begins and who speaks: a heading `NAME:` on a line of its own after an empty line. */
+/** Where each utterance begins and who speaks: a heading `NAME:` on a line of its own after an empty line, spelled in any case. */
 export function utterancesOf(text: string): { start: number; speaker: string }[] {
-  return [...text.matchAll(/(?<=^|\n\n)([^\n]+):\n/g)].map((found) => ({ start: found.index, speaker: found[1]! }));
+  return [...text.matchAll(/(?<=^|\n\n)([^\n]+):\n/g)].map((found) => ({
+    start: found.index,
+    speaker: found[1]!.toUpperCase().replaceAll(/ +/g, ' '),
+  }));
 }
 
 /** The first nine tenths train and the last one tests, as nanoGPT divides it. */

@@ -59,7 +59,7 @@ export const synthetic = dataSet({
     train: z.int().min(1).default(10_000).describe('training samples to draw'),
     test: z.int().min(1).default(2_000).describe('test samples to draw'),
   },
-  origin: { from: 'drawn from the seed', licence: 'none needed', here: 'built in' },
+  origin: { from: 'drawn from the seed', licence: 'none needed' },
   read(settings, { seed }) {
     const { train, test, shape, classes } = settings;
     return {
