@@ -37,6 +37,11 @@ export function imageOf(kind: string, { shape }: Task, least = 1): readonly [num
 /** A network for classification: every label of a batch is one sample of the loss. */
 export interface Model {
   readonly kind: string;
+  /**
+   * Its state is a place in a text rather than statistics: batches follow on one another, and every pass over data
+   * (an epoch of training, an evaluation) starts with new state. Other state is carried from training to evaluation.
+   */
+  readonly sequential?: boolean;
   /** The batch of so many samples; labels may have several axes (time, batch). */
   batch(size: number): { readonly x: TensorType; readonly labels: TensorType };
   /** x → logits [samples, classes] */

@@ -1,3 +1,4 @@
+import { UserError } from '../base/error.ts';
 import {
   add,
   batchNormInference,
@@ -18,16 +19,17 @@ import { fanInUniform, filled, type Init } from './layout.ts';
 export interface DenseOptions {
   readonly bias?: boolean;
   readonly init?: Init;
+  readonly biasInit?: Init;
 }
 
 /** [n, inputs] → [n, outputs] */
 export function dense(context: Context, name: string, x: Tensor, outputs: number, options: DenseOptions = {}): Tensor {
   const inputs = x.shape[1]!;
-  const { bias = true, init = fanInUniform(inputs) } = options;
+  const { bias = true, init = fanInUniform(inputs), biasInit = fanInUniform(inputs) } = options;
   const weight = context.param(`${name}.weight`, [outputs, inputs], init, 'weight');
   return matmul(x, weight, {
     transposeB: true,
-    bias: bias ? context.param(`${name}.bias`, [outputs], fanInUniform(inputs), 'bias') : undefined,
+    bias: bias ? context.param(`${name}.bias`, [outputs], biasInit, 'bias') : undefined,
   });
 }
 
@@ -67,8 +69,12 @@ export function batchNorm(context: Context, name: string, x: Tensor, momentum = 
   const runningMean = context.state(`${name}.running_mean`, [channels], 0);
   const runningVariance = context.state(`${name}.running_var`, [channels], 1);
   if (!context.training) return batchNormInference(x, scale, shift, runningMean, runningVariance);
-  const { y, mean, variance } = normaliseBatch(x, scale, shift);
   const count = sizeOf(x.shape) / channels;
+  if (count === 1)
+    throw new UserError(`${name}: batch norm needs more than one value a channel in training, got [${x.shape}]`, {
+      hint: 'use larger batches or images',
+    });
+  const { y, mean, variance } = normaliseBatch(x, scale, shift);
   const move = (running: Tensor, to: Tensor, factor: number) =>
     add(mul(running, 1 - momentum), mul(to, momentum * factor));
   context.setState(`${name}.running_mean`, move(runningMean, mean, 1));

@@ -1,57 +1,126 @@
-import { expect, it } from 'vitest';
-import { Random } from '../base/random.ts';
-import { onnx } from '../onnx/backend.ts';
-import { chain, momentum } from '../optim/transform.ts';
+import { describe, expect, it } from 'vitest';
+import { parse } from '../base/schema.ts';
+import { mean, variance } from '../base/statistics.ts';
+import type { Task } from './context.ts';
+import { densenet } from './densenet.ts';
 import { initialise, rowSize } from './layout.ts';
-import { buildModel, modelSchema } from './models.ts';
-import { allocate, stepBuffers, trainStep } from './step.ts';
+import { buildModel, modelKinds, modelSchema, usualTask } from './models.ts';
+import { evalStep, gradientStep } from './step.ts';
 
-it.each([
-  [{ kind: 'mlp' }, 784 * 128 + 128 + 128 * 10 + 10],
-  [{ kind: 'mlp', inputs: 20, hidden: [], classes: 2 }, 42],
-  [{ kind: 'cnn' }, 16 * 25 + 16 + 32 * 16 * 25 + 32 + 32 * 49 * 128 + 128 + 1280 + 10],
-])('%o has %i parameters', (settings, count) => {
-  expect(rowSize(trainStep(buildModel(modelSchema.parse(settings)), 2, chain()).params)).toBe(count);
-});
-
-it('refuses settings that no model has', () => {
-  for (const wrong of [
-    { kind: 'mpl' },
-    { kind: 'mlp', width: 3 },
-    { kind: 'mlp', hidden: [0] },
-    { kind: 'cnn', kernel: 4 },
-  ])
-    expect(modelSchema.safeParse(wrong).success).toBe(false);
-});
-
-/** Steps on one batch whose labels are random: what is learnt is learnt by heart. */
-async function memorise(settings: object, steps: number): Promise<number[]> {
-  const step = trainStep(buildModel(modelSchema.parse(settings)), 16, chain(momentum(0.9)));
-  const memory = allocate(step);
-  const random = new Random(3, 'test');
-  memory.params!.set(initialise(step.params, 1));
-  for (let i = 0; i < memory.x.length; i++) memory.x[i] = random.normal();
-  for (let i = 0; i < memory.labels.length; i++) memory.labels[i] = random.below(10);
-  memory.learningRate![0] = 0.02;
-  const executable = await onnx.compile(step.program);
-  const run = executable.bind(stepBuffers(step, memory));
-  const losses: number[] = [];
-  for (let i = 0; i < steps; i++) {
-    memory.key.set([random.uint32() | 0, random.uint32() | 0]);
-    await run();
-    losses.push(memory.loss![0]!);
-    memory.params!.set(memory["params'"]!);
-    memory.momentum!.set(memory["momentum'"]!);
-  }
-  await executable.close();
-  return losses;
+function build(settings: Record<string, unknown>, task?: Partial<Task>) {
+  const parsed = parse(modelSchema, settings, 'model');
+  return buildModel(parsed, { ...usualTask(parsed.kind), ...task });
 }
 
-it.each([
-  [{ kind: 'cnn', size: 12, filters: [8, 16], hidden: [32] }],
-  [{ kind: 'mlp', inputs: 30, hidden: [64], dropout: 0.2 }],
-])('%o learns a batch by heart', async (settings) => {
-  const losses = await memorise(settings, 80);
-  expect(losses[0]).toBeGreaterThan(2);
-  expect(losses.at(-1)).toBeLessThan(0.4);
+const parametersOf = (settings: Record<string, unknown>, task?: Partial<Task>) =>
+  evalStep(build(settings, task), 2).params;
+
+describe('parameter counts', () => {
+  it.each([
+    [{ kind: 'mlp' }, {}, 784 * 128 + 128 + 128 * 10 + 10],
+    [{ kind: 'cnn' }, {}, 16 * 25 + 16 + 32 * 16 * 25 + 32 + 1568 * 128 + 128 + 1290],
+    [{ kind: 'resnet20' }, {}, 272_474],
+    [{ kind: 'resnet20', shortcut: 'pad' }, {}, 269_722],
+    [{ kind: 'resnet20', norm: 'group' }, {}, 272_474],
+    [{ kind: 'resnet32', shortcut: 'pad' }, {}, 464_154],
+    [{ kind: 'resnet44', shortcut: 'pad' }, {}, 658_586],
+    [{ kind: 'resnet56', shortcut: 'pad' }, {}, 853_018],
+    [{ kind: 'resnet18' }, {}, 11_689_512],
+    [{ kind: 'resnet50' }, {}, 25_557_032],
+    [{ kind: 'densenet100' }, {}, 4_068_490],
+    [{ kind: 'densenet100', bottleneck: true }, {}, 769_162],
+    [{ kind: 'lstm' }, { classes: 28_869 }, 28_949_319],
+    [{ kind: 'lstm' }, { classes: 33_278 }, 31_819_578],
+    [
+      { kind: 'lstm', layers: 1, hidden: 8, embedding: 5, tied: false },
+      { classes: 20 },
+      20 * 5 + 32 * (5 + 8 + 2) + 20 * 9,
+    ],
+  ])('%o %o', (settings, task, count) => {
+    expect(rowSize(parametersOf(settings, task))).toBe(count);
+  });
+});
+
+describe('initial values', () => {
+  const statistics = (settings: Record<string, unknown>, task?: Partial<Task>) => {
+    const layout = parametersOf(settings, task);
+    const row = initialise(layout, 1);
+    return (wanted: string) => {
+      const { offset, size } = layout.find(({ name }) => name === wanted)!;
+      const values = [...row.subarray(offset, offset + size)];
+      return { mean: mean(values), deviation: Math.sqrt(variance(values)), largest: Math.max(...values.map(Math.abs)) };
+    };
+  };
+
+  it('of a ResNet follow He’s rule over the fan-out', () => {
+    const of = statistics({ kind: 'resnet20' });
+    expect(of('layer3.2.conv2.weight').deviation).toBeCloseTo(Math.sqrt(2 / (64 * 9)), 2);
+    expect(of('layer3.2.bn1.weight')).toMatchObject({ mean: 1, deviation: 0 });
+    expect(of('fc.weight').largest).toBeLessThan(1 / 8);
+  });
+
+  it('of an LSTM are those of the word language model', () => {
+    const of = statistics({ kind: 'lstm', hidden: 64 }, { classes: 100 });
+    expect(of('encoder.weight').largest).toBeCloseTo(0.1, 3);
+    expect(of('encoder.weight').deviation).toBeCloseTo(0.1 / Math.sqrt(3), 3);
+    expect(of('rnn.weight_hh_l2').largest).toBeCloseTo(1 / 8, 3);
+    expect(of('decoder.bias').largest).toBe(0);
+  });
+});
+
+describe('state', () => {
+  it('of a ResNet are running statistics', () => {
+    const { state } = evalStep(build({ kind: 'resnet20' }), 2);
+    expect(state).toHaveLength(2 * 21);
+    expect(new Set(initialise(state, 1))).toEqual(new Set([0, 1]));
+  });
+
+  it('of an LSTM is a hidden state for every sequence, carried in training and in evaluation', () => {
+    const model = build({ kind: 'lstm', layers: 2, hidden: 8 }, { classes: 20 });
+    expect(model.sequential).toBe(true);
+    for (const step of [gradientStep(model, 3), evalStep(model, 3)]) {
+      expect(step.state.map(({ name, shape }) => `${name} [${shape}]`)).toEqual([
+        'rnn.h_l0 [3,8]',
+        'rnn.c_l0 [3,8]',
+        'rnn.h_l1 [3,8]',
+        'rnn.c_l1 [3,8]',
+      ]);
+      expect(step.program.outputs.map(({ name }) => name)).toContain("state'/rnn.c_l1");
+    }
+  });
+});
+
+describe('mistakes', () => {
+  it.each([
+    [{ kind: 'resnet21' }, {}, /"resnet21" is not a known kind; did you mean "resnet20"/],
+    [{ kind: 'resnet20', depth: 3 }, {}, /unknown setting "depth"/],
+    [{ kind: 'resnet20' }, { shape: [784] }, /resnet20 needs images .* got samples of \[784\]/],
+    [
+      { kind: 'resnet50' },
+      { shape: [3, 16, 16] },
+      /resnet50 needs images .* at least 32×32, got samples of \[3,16,16\]/,
+    ],
+    [{ kind: 'densenet100' }, { shape: [3, 2, 2] }, /densenet100 needs images .* at least 4×4/],
+    [{ kind: 'resnet20', norm: 'group', groups: 3 }, {}, /groups = 3 does not divide width = 16/],
+    [{ kind: 'lstm' }, { shape: [3, 32, 32] }, /lstm needs text.*got \[3,32,32\]/],
+    [{ kind: 'lstm', embedding: 5 }, {}, /model: embedding: must equal "hidden" when the decoder is tied/],
+    [{ kind: 'densenet100', compression: 0 }, {}, /compression: must be a number above 0 to 1, got 0/],
+  ])('%o %o', (settings, task, message) => {
+    expect(() => build(settings, task)).toThrow(message);
+  });
+
+  it('a depth that DenseNet does not have', () => {
+    const settings = { kind: 'x', depth: 101, growth: 12, bottleneck: true, compression: 0.5, dropout: 0 };
+    expect(() => densenet(settings, usualTask('densenet100'))).toThrow(/depth must be 4 plus a multiple of 6, got 101/);
+  });
+
+  it('batch norm over a single value', () => {
+    expect(() => gradientStep(build({ kind: 'resnet20' }, { shape: [3, 4, 4] }), 1)).toThrow(
+      /layer3.0.bn1: batch norm needs more than one value a channel in training, got \[1,64,1,1\]/,
+    );
+  });
+});
+
+it('every kind can be built for its usual data', () => {
+  for (const kind of modelKinds) expect(evalStep(build({ kind }), 1).params.length, kind).toBeGreaterThan(0);
 });

@@ -2,26 +2,51 @@ import { z } from 'zod';
 import type { DeepReadonly } from '../base/schema.ts';
 import { cnn, cnnSchema } from './cnn.ts';
 import type { Model, Task } from './context.ts';
+import { densenet100, densenet100Schema } from './densenet.ts';
+import { lstm, lstmSchema } from './lstm.ts';
 import { mlp, mlpSchema } from './mlp.ts';
+import { resnet, resnetSchemas } from './resnet.ts';
 
 /** Every model an experiment can name: a new one adds its file, its schema here and its row below. */
-export const modelSchema = z.discriminatedUnion('kind', [mlpSchema, cnnSchema]);
+export const modelSchema = z.discriminatedUnion('kind', [
+  mlpSchema,
+  cnnSchema,
+  ...resnetSchemas,
+  densenet100Schema,
+  lstmSchema,
+]);
 export type ModelSettings = DeepReadonly<z.output<typeof modelSchema>>;
+export type ModelKind = ModelSettings['kind'];
 
-interface Row<Kind extends ModelSettings['kind']> {
+interface Row<Kind extends ModelKind> {
   build(settings: Extract<ModelSettings, { kind: Kind }>, task: Task): Model;
   /** The data it is usually trained on: what it is built for where no data are given. */
   readonly task: Task;
 }
 
 const mnist: Task = { shape: [1, 28, 28], classes: 10 };
+const cifar10: Task = { shape: [3, 32, 32], classes: 10 };
+const imageNet: Task = { shape: [3, 224, 224], classes: 1000 };
+const wikitext2: Task = { shape: [], classes: 33_278 };
 
-const models: { readonly [K in ModelSettings['kind']]: Row<K> } = {
+const models: { readonly [K in ModelKind]: Row<K> } = {
   mlp: { build: mlp, task: mnist },
   cnn: { build: cnn, task: mnist },
+  resnet20: { build: resnet, task: cifar10 },
+  resnet32: { build: resnet, task: cifar10 },
+  resnet44: { build: resnet, task: cifar10 },
+  resnet56: { build: resnet, task: cifar10 },
+  resnet18: { build: resnet, task: imageNet },
+  resnet50: { build: resnet, task: imageNet },
+  densenet100: { build: densenet100, task: cifar10 },
+  lstm: { build: lstm, task: wikitext2 },
 };
 
+export const modelKinds = Object.keys(models) as ModelKind[];
+
+export const usualTask = (kind: ModelKind): Task => models[kind].task;
+
 /** The model that settings describe, for the data at hand. */
-export function buildModel(settings: ModelSettings, task: Task = models[settings.kind].task): Model {
-  return (models[settings.kind] as Row<ModelSettings['kind']>).build(settings as never, task);
+export function buildModel(settings: ModelSettings, task: Task = usualTask(settings.kind)): Model {
+  return (models[settings.kind] as Row<ModelKind>).build(settings as never, task);
 }

@@ -1,0 +1,130 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import type { Model, Task } from '../../src/model/context.ts';
+import { densenet, densenet100Schema } from '../../src/model/densenet.ts';
+import { initialise, type Layout } from '../../src/model/layout.ts';
+import { buildModel, modelSchema } from '../../src/model/models.ts';
+import { allocate, gradientStep, type Step, stepBuffers, trainStep } from '../../src/model/step.ts';
+import { onnx } from '../../src/onnx/backend.ts';
+import { optimizer, optimizerSchema } from '../../src/optim/optimizer.ts';
+import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
+
+/**
+ * Every model against PyTorch: the golden files of scripts/golden.py hold losses, gradients, movements of the parameters
+ * in three optimizer steps and running statistics, computed in float64. A tensor agrees when no element differs by more
+ * than 1e-5 of the tensor's largest element. A movement may differ by three roundings of the parameter as well, one for
+ * each step: it is the difference of two float32 numbers.
+ */
+const tolerance = 1e-5;
+
+interface Tensor {
+  readonly norm: number;
+  readonly largest: number;
+  readonly entries: readonly number[];
+}
+type Tensors = Readonly<Record<string, Tensor>>;
+
+interface Golden {
+  readonly salt: number;
+  readonly model: Readonly<Record<string, unknown>>;
+  readonly task: Task;
+  readonly batch: number;
+  readonly loss: number;
+  readonly gradient: Tensors;
+  readonly state: Tensors;
+  readonly steps: readonly {
+    readonly name: string;
+    readonly optimizer: unknown;
+    readonly learningRate: number;
+    readonly losses: readonly number[];
+    readonly moved: Tensors;
+    readonly state: Tensors;
+  }[];
+}
+
+function modelOf({ model: settings, task }: Golden): Model {
+  if (!('depth' in settings)) return buildModel(modelSchema.parse(settings), task);
+  const { depth, ...rest } = settings;
+  return densenet({ ...densenet100Schema.parse(rest), depth: Number(depth) }, task);
+}
+
+function memoryOf(step: Step, { salt, task }: Golden) {
+  const memory = allocate(step);
+  memory.params!.set(drawnParameters(step.params, salt));
+  if (step.state.length > 0) memory.state!.set(initialise(step.state, 0));
+  memory.x.set(
+    step.batch.x.dtype === 'int32'
+      ? drawnClasses('x', memory.x.length, task.classes, salt)
+      : drawnImages(step.batch.x.shape, salt),
+  );
+  memory.labels.set(drawnClasses('labels', memory.labels.length, task.classes, salt));
+  return memory;
+}
+
+/** The tensors that are off, each with by how much; `start` as described above. */
+function off(row: ArrayLike<number>, layout: Layout, wanted: Tensors, start?: Float32Array): Record<string, string> {
+  expect(Object.keys(wanted).sort()).toEqual(layout.map(({ name }) => name).sort());
+  const wrong: Record<string, string> = {};
+  for (const { name, offset, size } of layout) {
+    const { norm, largest, entries } = wanted[name]!;
+    const tensor = Float64Array.from({ length: size }, (_, i) => row[offset + i]!);
+    const free =
+      start === undefined
+        ? 0
+        : 3 * 2 ** -24 * start.subarray(offset, offset + size).reduce((most, v) => Math.max(most, Math.abs(v)), 0);
+    const apart = Math.max(
+      ...entries.map((value, i) => Math.abs(tensor[Math.floor((i * size) / entries.length)]! - value)),
+    );
+    const relative = Math.max(0, apart - free) / largest;
+    if (!(relative <= tolerance)) wrong[name] = `an element is off by ${relative} of the largest`;
+    const length = Math.sqrt(tensor.reduce((sum, value) => sum + value * value, 0));
+    const longer = Math.max(0, Math.abs(length - norm) - free * Math.sqrt(size)) / norm;
+    if (!(longer <= tolerance)) wrong[name] = `the norm is off by ${longer}: ${length}, PyTorch ${norm}`;
+  }
+  return wrong;
+}
+
+const folder = new URL('../golden/', import.meta.url);
+for (const file of readdirSync(folder)) {
+  const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
+  describe(file.replace('.json', ''), () => {
+    const model = modelOf(golden);
+
+    it('loss, gradients and state', async () => {
+      const step = gradientStep(model, golden.batch);
+      const executable = await onnx.compile(step.program);
+      const memory = memoryOf(step, golden);
+      await executable.bind(stepBuffers(step, memory))();
+      await executable.close();
+      expect(memory.loss![0]! / golden.loss).toBeCloseTo(1, 6);
+      expect({
+        gradient: off(memory.gradient!, step.params, golden.gradient),
+        state: off(memory["state'"] ?? [], step.state, golden.state),
+      }).toEqual({ gradient: {}, state: {} });
+    });
+
+    for (const { name, learningRate, losses, moved, state, ...settings } of golden.steps)
+      it(`three steps of ${name}`, async () => {
+        const step = trainStep(model, golden.batch, optimizer(optimizerSchema.parse(settings.optimizer)));
+        const executable = await onnx.compile(step.program);
+        const memory = memoryOf(step, golden);
+        const start = memory.params!.slice();
+        memory.learningRate![0] = learningRate;
+        const run = executable.bind(stepBuffers(step, memory));
+        const found: number[] = [];
+        for (let i = 0; i < 3; i++) {
+          memory.step![0] = i;
+          await run();
+          found.push(memory.loss![0]!);
+          for (const row of ['params', 'state', ...step.slots]) memory[row]?.set(memory[`${row}'`]!);
+        }
+        await executable.close();
+        for (const [i, loss] of losses.entries()) expect(found[i]! / loss, `loss ${i}`).toBeCloseTo(1, 5);
+        const way = Float64Array.from(memory.params!, (value, i) => value - start[i]!);
+        expect({
+          moved: off(way, step.params, moved, start),
+          state: off(memory.state ?? [], step.state, state),
+        }).toEqual({ moved: {}, state: {} });
+      });
+  });
+}
