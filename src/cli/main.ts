@@ -17,6 +17,10 @@ const commands: Readonly<Record<string, Row>> = {
   validate: { summary: 'check an experiment file and show it with all defaults', load: () => import('./validate.ts') },
   schema: { summary: 'print the JSON Schema of experiment files, for editors', load: () => import('./schema.ts') },
   data: { summary: 'data sets: list, get, verify, and how one is dealt to replicas', load: () => import('./data.ts') },
+  bench: {
+    summary: 'what this machine reaches, against a yardstick in the same run',
+    load: () => import('./bench.ts'),
+  },
   doctor: { summary: 'what this machine offers', load: () => import('./doctor.ts') },
 };
 

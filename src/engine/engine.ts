@@ -3,7 +3,6 @@ import { Worker } from 'node:worker_threads';
 import { UserError } from '../base/error.ts';
 import type { Dataset } from '../data/dataset.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { Rows } from '../kernel/rows.ts';
 import { rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
@@ -36,11 +35,7 @@ export async function* train(experiment: Experiment, dataset: Dataset, options: 
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
   const feed = feedOf(experiment, dataset);
   const columns = rowSize(evalStep(buildModel(experiment.model, feed.task), 1).params);
-  const shared = shareTransport(ranks, experiment.replicas, {
-    current: Rows.create(experiment.replicas, columns),
-    spare: Rows.create(experiment.replicas, columns),
-    mean: Rows.create(1, columns),
-  });
+  const shared = shareTransport(ranks, experiment.replicas, columns);
   const file = new URL('./worker.js', import.meta.url);
   const workers = Array.from({ length: ranks }, (_, rank) => {
     const workerData: WorkerData = { experiment, dataset, shared, rank, checkpoints: options.checkpoints };

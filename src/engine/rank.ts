@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
 import { type ConsensusMemory, consensusTarget, noMemory, predictedGossips } from '../algorithm/consensus.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { distance2, mean, mix, norms } from '../kernel/kernel.ts';
-import type { Rows } from '../kernel/rows.ts';
+import { squaredConsensusDistance } from '../kernel/kernel.ts';
+import type { Rows } from '../kernel/memory.ts';
 import { initialise } from '../model/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Clock, phases } from './clock.ts';
@@ -39,14 +39,16 @@ export class Rank {
   readonly #experiment: Experiment;
   readonly #transport: Transport;
   readonly replicas: Replicas;
-  readonly #clock = new Clock();
+  readonly #clock: Clock;
   /** Parameters of all replicas, and a matrix to write the next ones to; they change places. */
   #current: Rows;
   #spare: Rows;
-  readonly #mean: Rows;
   readonly #columns: number;
+  /** Where each tensor begins in a row, and where the last one ends. */
+  readonly #offsets: readonly number[];
   memory: ConsensusMemory = noMemory;
   #outcomes: Outcome[] = [];
+  #meanGradient: Float32Array = new Float32Array(0);
   #measured = nothing();
   /** Mean gradient and mean parameters of the step before, for the critical distance. */
   #before: { gradient: Float32Array; params: Float32Array } | undefined;
@@ -56,10 +58,11 @@ export class Rank {
     this.#experiment = experiment;
     this.#transport = transport;
     this.replicas = replicas;
-    this.#current = transport.matrix('current');
-    this.#spare = transport.matrix('spare');
-    this.#mean = transport.matrix('mean');
+    this.#clock = new Clock(() => transport.takeWaitMs());
+    this.#current = transport.rows('current');
+    this.#spare = transport.rows('spare');
     this.#columns = replicas.params.length;
+    this.#offsets = [...replicas.layout.map(({ offset }) => offset), this.#columns];
   }
 
   /** Every replica starts from the same parameters. */
@@ -109,11 +112,11 @@ export class Rank {
         return outcome;
       }),
     averageGradients: () => {
-      this.#meanOf(this.#spare);
-      if (this.#experiment.consensus.kind === 'critical') this.#signal();
+      this.#meanGradient = this.#meanOf(this.#spare);
+      if (this.#experiment.consensus.kind === 'critical') this.#signal(this.#meanGradient);
     },
     stepTogether: async (step, _, rate) => {
-      this.#mean.read(0, this.replicas.gradientRow);
+      this.replicas.gradientRow.set(this.#meanGradient);
       this.params(this.#transport.first);
       await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
       for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
@@ -146,27 +149,21 @@ export class Rank {
     [this.#current, this.#spare] = [this.#spare, this.#current];
   }
 
-  #wait(): void {
-    this.#clock.time('wait', () => this.#transport.barrier());
-  }
-
-  /** The mean over all replicas into the mean row, each rank a share of the columns. */
-  #meanOf(rows: Rows): void {
-    const { rank, ranks } = this.#transport;
-    this.#wait();
-    const at = (r: number) => Math.min(this.#columns, 16 * Math.floor((r * Math.ceil(this.#columns / 16)) / ranks));
-    this.#clock.time('mix', () => mean(this.#mean, rows, at(rank), rank === ranks - 1 ? this.#columns : at(rank + 1)));
-    this.#wait();
+  /** The mean over all replicas, as a row of one's own. */
+  #meanOf(rows: Rows): Float32Array {
+    const row = new Float32Array(this.#columns);
+    this.#clock.time('mix', () => this.#transport.mean(rows)).read(0, row);
+    // The row of means is everyone's: nobody may begin the next one before all have read this.
+    this.#transport.barrier();
+    return row;
   }
 
   /** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
   #distance(): number {
-    this.#meanOf(this.#current);
-    const squares = Float64Array.from(this.own(), (i) => distance2(this.#current, i, this.#mean));
-    const all = this.#transport.gather(squares, 1);
-    let sum = 0;
-    for (const square of all) sum += square;
-    return Math.sqrt(sum / all.length);
+    const { kernel, first, last } = this.#transport;
+    const mean = this.#transport.mean(this.#current);
+    const squares = Float64Array.from({ length: last - first }, (_, i) => kernel.squaredDistance(this.#current, first + i, mean, 0));
+    return Math.sqrt(squaredConsensusDistance(this.#transport.gather(squares, 1)));
   }
 
   #probe(step: number): void {
@@ -176,7 +173,7 @@ export class Rank {
     if (due && probes.norms) {
       const own = new Float64Array(this.own().length * width);
       this.own().forEach((i, place) => {
-        norms(this.#current, i, this.replicas.layout, own.subarray(place * width, (place + 1) * width));
+        this.#transport.kernel.norms(this.#current, i, this.#offsets, own.subarray(place * width, (place + 1) * width));
       });
       this.#measured.norms = this.#transport.gather(own, width);
     }
@@ -185,14 +182,9 @@ export class Rank {
     else if ((due && probes.distance) || consensus.kind !== 'none') this.#measured.distance = this.#distance();
   }
 
-  /** What the critical distance is estimated from; the mean row holds the mean gradient. */
-  #signal(): void {
-    const gradient = new Float32Array(this.#columns);
-    const params = new Float32Array(this.#columns);
-    this.#mean.read(0, gradient);
-    this.#meanOf(this.#current);
-    this.#mean.read(0, params);
-    this.#wait();
+  /** What the critical distance is estimated from. */
+  #signal(gradient: Float32Array): void {
+    const params = this.#meanOf(this.#current);
     const change = (a: Float32Array, b: Float32Array) => {
       let sum = 0;
       for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
@@ -214,16 +206,15 @@ export class Rank {
     const { consensus } = this.#experiment;
     if (target !== null && consensus.kind !== 'none') {
       this.#measured.target = target;
-      let distance = this.#distance();
+      let distance = this.#clock.time('mix', () => this.#distance());
       while (distance > target && this.#measured.gossips < consensus.cap) {
         // As many as the topology needs at the least favourable; measured again only then.
         const wanted = predictedGossips(distance, target, plan.secondModulus());
         for (let left = Math.min(wanted, consensus.cap - this.#measured.gossips); left > 0; left--) this.#gossip(plan);
-        distance = this.#distance();
+        distance = this.#clock.time('mix', () => this.#distance());
       }
       this.#measured.controlled = distance;
     }
-    this.#wait();
   }
 
   #target(step: number, plan: EpochPlan, learningRate: number): number | null {
@@ -248,10 +239,8 @@ export class Rank {
   }
 
   #gossip(plan: EpochPlan): void {
-    const { first, last } = this.#transport;
     const mixing = plan.topology.mixing(this.memory.gossips);
-    this.#wait();
-    this.#clock.time('mix', () => mix(this.#spare, this.#current, mixing, first, last));
+    this.#clock.time('mix', () => this.#transport.mix(mixing, this.#current, this.#spare));
     this.#swap();
     this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
     this.#measured.gossips += 1;
@@ -291,11 +280,7 @@ export class Rank {
 
   /** One exact average over all replicas. */
   merge(): Float32Array {
-    this.#meanOf(this.#current);
-    const row = new Float32Array(this.#columns);
-    this.#mean.read(0, row);
-    this.#wait();
-    return row;
+    return this.#meanOf(this.#current);
   }
 
   /** Of all parameters, in replica order. */

@@ -1,11 +1,12 @@
-import { Rows } from '../kernel/rows.ts';
-import { blockOf, type Transport } from './transport.ts';
+import { columnShare, Kernel } from '../kernel/kernel.ts';
+import { allocateRows, type RowMemory, Rows } from '../kernel/memory.ts';
+import { blockOf, type MatrixName, matrices, type Transport } from './transport.ts';
 
 /** What the ranks of one process share: handed to every worker thread as it is. */
 export interface SharedTransport {
   readonly ranks: number;
   readonly replicas: number;
-  readonly matrices: Readonly<Record<string, Rows>>;
+  readonly memory: RowMemory;
   /** [arrived, generation, stop] */
   readonly control: Int32Array;
   /** A place for everyone's numbers. */
@@ -14,14 +15,15 @@ export interface SharedTransport {
 
 const [arrived, generation, stop] = [0, 1, 2];
 
-/** Numbers a replica can put on the board at once. */
+/** Numbers a replica or rank can put on the board at once. */
 const boardWidth = 64;
 
-export function shareTransport(ranks: number, replicas: number, matrices: Readonly<Record<string, Rows>>): SharedTransport {
+/** Room for `replicas` rows of `columns` parameters, and for what `ranks` threads say to each other. */
+export function shareTransport(ranks: number, replicas: number, columns: number): SharedTransport {
   return {
     ranks,
     replicas,
-    matrices,
+    memory: allocateRows(columns, { current: replicas, spare: replicas, mean: 1 } satisfies Record<MatrixName, number>),
     control: new Int32Array(new SharedArrayBuffer(12)),
     board: new Float64Array(new SharedArrayBuffer(8 * Math.max(ranks, replicas) * boardWidth)),
   };
@@ -34,11 +36,22 @@ export function requestStop({ control }: SharedTransport): void {
 
 /** Ranks as worker threads over shared memory. */
 export function threadTransport(shared: SharedTransport, rank: number): Transport {
-  const { ranks, replicas, control, board } = shared;
+  const { ranks, replicas, memory, control, board } = shared;
   const { first, last } = blockOf(replicas, ranks, rank);
+  const kernel = new Kernel(memory);
+  const rows = Object.fromEntries(matrices.map((name) => [name, new Rows(memory, name)])) as Record<MatrixName, Rows>;
+  // Threads divide the work by columns: no sum over replicas is computed twice.
+  const columns = columnShare(memory.columns, rank, ranks);
+  let waitMs = 0;
+
+  function barrier(): void {
+    const start = performance.now();
+    meet();
+    waitMs += performance.now() - start;
+  }
 
   /** The last to arrive wakes the others. A short spin first: steps are even, so the wait is mostly shorter than a wake-up. */
-  function barrier(): void {
+  function meet(): void {
     if (ranks === 1) return;
     const round = Atomics.load(control, generation);
     if (Atomics.add(control, arrived, 1) === ranks - 1) {
@@ -69,7 +82,19 @@ export function threadTransport(shared: SharedTransport, rank: number): Transpor
     replicas,
     first,
     last,
-    matrix: (name) => Rows.from(shared.matrices[name]!),
+    rows: (name) => rows[name],
+    kernel,
+    mix(mixing, input, output) {
+      barrier();
+      kernel.mix(mixing, input, output, { columns });
+      barrier();
+    },
+    mean(input) {
+      barrier();
+      kernel.mean(input, rows.mean, replicas, columns);
+      barrier();
+      return rows.mean;
+    },
     barrier,
     gather,
     reduce(values) {
@@ -91,5 +116,10 @@ export function threadTransport(shared: SharedTransport, rank: number): Transpor
       return said;
     },
     stopRequested: () => Atomics.load(control, stop) === 1,
+    takeWaitMs() {
+      const taken = waitMs;
+      waitMs = 0;
+      return taken;
+    },
   };
 }

@@ -1,8 +1,15 @@
-import type { Rows } from '../kernel/rows.ts';
+import type { Kernel } from '../kernel/kernel.ts';
+import type { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
+
+/** The matrices of a run: parameters of all replicas, a second such matrix, and one row for means. */
+export const matrices = ['current', 'spare', 'mean'] as const;
+export type MatrixName = (typeof matrices)[number];
 
 /**
- * How ranks work together: each owns a block of replicas, all run the same loop in step. Every method is collective (all
- * ranks call it, in the same order) and its result is a pure function of what the replicas hold, never of the number of ranks.
+ * How ranks work together: each owns a block of replicas, all run the same loop in step. Unless said otherwise a method is
+ * collective (all ranks call it, in the same order), and its result is a pure function of what the replicas hold, never of the
+ * number of ranks.
  */
 export interface Transport {
   readonly rank: number;
@@ -11,9 +18,14 @@ export interface Transport {
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
-  /** A matrix with a row for every replica; a rank writes its own rows only. */
-  matrix(name: string): Rows;
-  /** Waits for all ranks: what they wrote to their rows before it can be read after it. */
+  /** Not collective: a matrix with a row for every replica, of which a rank reads and writes its own. */
+  rows(name: MatrixName): Rows;
+  /** Not collective: passes over own rows. */
+  readonly kernel: Kernel;
+  /** output_i ← Σ_j W_ij input_j for every replica. Waits until all ranks have written their input, and until all have their output. */
+  mix(mixing: Mixing, input: Rows, output: Rows): void;
+  /** The mean over all replicas into the row of means. Waits as mix does. */
+  mean(input: Rows): Rows;
   barrier(): void;
   /** Everyone's numbers in replica order, from `width` numbers for each own replica. */
   gather(own: Float64Array, width: number): Float64Array;
@@ -23,6 +35,8 @@ export interface Transport {
   broadcast(value: number): number;
   /** Not collective: whether the user asked to stop. */
   stopRequested(): boolean;
+  /** Not collective: milliseconds spent waiting for other ranks since the last call. */
+  takeWaitMs(): number;
 }
 
 /** The block of replicas that a rank owns; the first ones take what is left over. */
