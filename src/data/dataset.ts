@@ -56,13 +56,6 @@ export interface Text {
 
 export type Dataset = Classification | Text;
 
-/** What the data ask of a model: the shape of one sample and the number of classes; a text has single tokens and its words. */
-export function taskOf(dataset: Dataset): { readonly shape: readonly number[]; readonly classes: number } {
-  return dataset.task === 'language'
-    ? { shape: [], classes: dataset.vocabulary.length }
-    : { shape: dataset.shape, classes: dataset.classes };
-}
-
 export const sharedBytes = (length: number) => new Uint8Array(new SharedArrayBuffer(length));
 export const sharedFloats = (length: number) => new Float32Array(new SharedArrayBuffer(4 * length));
 export const sharedInts = (values: number | ArrayLike<number>) => {

@@ -85,6 +85,28 @@ describe('a download', () => {
     expect(server.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=80000-', 'bytes=160000-']);
   });
 
+  it('continues when the rest ends early without saying so', async () => {
+    server = await serve((request, response) => {
+      if (server!.requests.length !== 2)
+        return send(request, response, content, server!.requests.length === 1 ? 80_000 : undefined);
+      // Without a length the end of the body looks like the end of the file.
+      response.writeHead(206, { 'content-range': 'bytes 80000-199999/200000' }).end(content.subarray(80_000, 90_000));
+    });
+    await get(toy(web(`${server.url}/a.bin`)), folder, quick);
+    expectWhole();
+    expect(server.requests.map(({ range }) => range)).toEqual([undefined, 'bytes=80000-', 'bytes=90000-']);
+  });
+
+  it('is not compressed on its way', async () => {
+    let accepted: unknown;
+    server = await serve((request, response) => {
+      accepted = request.headers['accept-encoding'];
+      send(request, response, content);
+    });
+    await get(toy(web(`${server.url}/a.bin`)), folder, quick);
+    expect(accepted).toBe('identity');
+  });
+
   it('continues what an interrupted command left', async () => {
     const stop = new AbortController();
     server = await serve((request, response) =>

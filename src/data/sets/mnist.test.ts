@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { batches, fillBatch } from '../batch.ts';
 import type { Classification, Samples } from '../dataset.ts';
+import { choose } from '../limit.ts';
 import { loadData } from '../load.ts';
 import { dataSchema } from '../schema.ts';
 
@@ -54,6 +55,12 @@ describe('mnist', async () => {
     expect((some.train.features as Uint8Array).length).toBe(784_000);
     expect(md5OfFile(again.train)).toBe(md5OfFile(some.train));
     expect(md5OfFile(other.train)).not.toBe(md5OfFile(some.train));
+  });
+
+  it('keeps the chosen samples in their order', () => {
+    const chosen = choose(60_000, 1000, 1, 'train')!;
+    expect([...chosen]).toEqual([...new Set(chosen)].sort((a, b) => a - b));
+    expect(choose(60_000, 60_000, 1, 'train')).toBeUndefined();
   });
 
   it('refuses more than there are', async () => {
