@@ -117,7 +117,7 @@ function labels(n: number, { centre, radius }: Panel, gap: number): string {
   const out: string[] = [];
   // The last label must not run into the first one.
   for (let i = 0; i < n && (i === 0 || step === 1 || n - i > step / 2); i += step) {
-    const p = n === 1 ? { x: centre.x, y: centre.y - radius / 6 } : place(i, n, centre, radius + gap + 0.75 * size);
+    const p = n === 1 ? { x: centre.x, y: centre.y - 24 } : place(i, n, centre, radius + gap + 0.75 * size);
     const tick =
       step === 1
         ? ''

@@ -148,7 +148,10 @@ function stepViolations(
     if (heard.some((j, a) => !Number.isInteger(j) || j < 0 || j >= W.n || (a > 0 && heard[a - 1]! >= j)))
       out.push(`sources of ${i} are not ascending in range: ${heard.join()}`);
     const entries = W.source.subarray(W.start[i], W.start[i + 1]);
-    if (entries.join() !== [...heard, i].sort((a, b) => a - b).join()) out.push(`row ${i} of W has other columns`);
+    const before = heard.findIndex((j) => j > i);
+    const expected = heard.toSpliced(before < 0 ? heard.length : before, 0, i);
+    if (entries.length !== expected.length || expected.some((j, a) => entries[a] !== j))
+      out.push(`row ${i} of W has other columns`);
     let sum = 0;
     for (let e = W.start[i]!; e < W.start[i + 1]!; e++) {
       const [j, w] = [W.source[e]!, W.weight[e]!];
@@ -194,6 +197,11 @@ function inexactness({ n, period, mixing }: Topology): number {
   return x.reduce((a, b) => Math.max(a, Math.abs(b)), 0);
 }
 
+const isSame = (a: Mixing, b: Mixing) =>
+  (['start', 'source', 'weight'] as const).every((part) =>
+    Buffer.from(a[part].buffer).equals(Buffer.from(b[part].buffer)),
+  );
+
 const snapshot = (topology: Topology, steps: readonly number[]) =>
   JSON.stringify(steps.map((step) => [topology.round(step).sources, [...topology.mixing(step).weight]]));
 
@@ -225,9 +233,9 @@ describe('every kind keeps its promises for n = 2 … 64', () => {
         if (!joins(topology)) out.push('not connected');
         // Steps are pure functions of their number: asked again, elsewhere and in another order, they are the same.
         const again = buildTopology({ kind, ...settings, weights }, n, seed);
-        snapshot(again, [...steps].reverse());
-        if (snapshot(again, steps) !== snapshot(topology, steps)) out.push('not a function of the seed and the step');
-        if (period < Number.POSITIVE_INFINITY && snapshot(topology, [period]) !== snapshot(topology, [0]))
+        if (!steps.toReversed().every((step) => isSame(again.mixing(step), topology.mixing(step))))
+          out.push('not a function of the seed and the step');
+        if (period < Number.POSITIVE_INFINITY && !isSame(topology.mixing(period), topology.mixing(0)))
           out.push('does not repeat after its period');
         const exact = weights === undefined && row.exact?.(n, settings) === true;
         if (exact && inexactness(topology) > 1e-14) out.push(`off the average by ${inexactness(topology)}`);
@@ -257,7 +265,7 @@ describe('every kind keeps its promises for n = 2 … 64', () => {
       for (const kind of ['lattice', 'exponential', 'equistatic', 'random-regular', 'epidemic'])
         for (let k = 2; k < n; k++) {
           if (n % 2 === 1 && k % 2 === 1 && kind !== 'exponential') continue;
-          if (n > 24 && k % 7 !== 4) continue;
+          if (n > 16 && k % 11 !== 4) continue;
           const { sources } = buildTopology({ kind, k }, n, 1).round(0);
           if (sources.some((row) => row.length !== k)) wrong.push(`${kind}(n=${n}, k=${k})`);
         }

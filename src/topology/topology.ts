@@ -12,8 +12,7 @@ const weights = z
   .optional()
   .describe('how mixing weights follow from the degrees; each kind has its usual rule');
 
-/** The settings of one kind, as in an experiment file. */
-export function schemaOf(kind: Kind) {
+function describeKind(kind: Kind) {
   return z.strictObject({
     kind: z.enum([kind.name, ...kind.aliases]).describe(kind.summary),
     ...kind.settings,
@@ -21,7 +20,15 @@ export function schemaOf(kind: Kind) {
   });
 }
 
-type Member = ReturnType<typeof schemaOf>;
+type Member = ReturnType<typeof describeKind>;
+// Made once: it takes longer than most topologies take to build.
+const schemas = new Map(kinds.map((kind) => [kind, describeKind(kind)]));
+
+/** The settings of one kind, as in an experiment file. */
+export function schemaOf(kind: Kind): Member {
+  return schemas.get(kind)!;
+}
+
 export const topologySchema = z.discriminatedUnion('kind', kinds.map(schemaOf) as [Member, ...Member[]]);
 
 /** Plain data: a kind's name or alias and its settings. */
