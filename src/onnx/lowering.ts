@@ -11,7 +11,9 @@ import { elementType, encode, type ValueInfoProto } from './schema.ts';
 const lowerings: Lowerings<OpKind> = { ...elementwise, ...structure, ...windows, ...norms, ...recurrent };
 
 export interface LoweringOptions {
-  /** See `Graph.block`; without it the file runs everywhere. */
+  /** Keeps to standard ops, and to small files; true unless given. */
+  readonly portable?: boolean;
+  /** See `Graph.block`. */
   readonly block?: number;
   /** Adds the output `halt`, see backend.ts. */
   readonly halting?: boolean;
@@ -21,8 +23,9 @@ export interface LoweringOptions {
 export const halt = 'halt';
 
 /** The ONNX file of a program: inputs and outputs keep their names. */
-export function toOnnx(program: Program, { block = 1, halting = false }: LoweringOptions = {}): Uint8Array {
-  const graph = new Graph(block);
+export function toOnnx(program: Program, options: LoweringOptions = {}): Uint8Array {
+  const { portable = true, block = 1, halting = false } = options;
+  const graph = new Graph(portable, block);
   const names = new Map<Value, Name>(program.inputs.map(({ name, value }) => [value, name]));
   const shape = (value: Value) => program.types[value]!.shape;
   for (const node of program.nodes) {
@@ -80,7 +83,7 @@ function file(
 
 /** A graph that only brings an image [1,16,1,2] into the blocked layout, to see which it is. */
 export function blockProbe(): Uint8Array {
-  const graph = new Graph();
+  const graph = new Graph(false);
   const y = graph.op('com.microsoft.nchwc:ReorderInput', ['x']);
   return file(graph, [{ name: 'x', type: f32(1, 16, 1, 2) }], [{ name: 'y', value: y, type: f32(1, 16, 1, 2) }], true);
 }

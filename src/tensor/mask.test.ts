@@ -54,3 +54,9 @@ it('shows no dependence between neighbouring elements, nor of an element on itse
   expect(variance).toBeGreaterThan(90);
   expect(variance).toBeLessThan(110);
 });
+
+it('is the mask it always was: results with a seed depend on it', () => {
+  const bits = (salt: number) =>
+    [...dropoutMask(Int32Array.of(123456789, -987654321), salt, 0.5, 32)].map((f) => f / 2).join('');
+  expect([bits(0), bits(1)]).toEqual(['00000111101101000111011001000101', '10101011001011111010111001111111']);
+});

@@ -106,7 +106,7 @@ export const windows: Lowerings<
     const depth = shape[1]! * area;
     const left = graph.reshape(columns, [n, groups, depth, oh * ow]);
     const right = graph.reshape(dy.name, [n, groups, filters / groups, oh * ow]);
-    const products = graph.op('MatMul', [left, graph.transpose(right, [0, 1, 3, 2])]);
+    const products = graph.productWithTransposed(left, right, 4);
     return [graph.reshape(graph.transpose(graph.sum(products, [0]), [0, 2, 1]), shape)];
   },
 
