@@ -55,7 +55,7 @@ def drawn(name, shape):
     return torch.from_numpy(values.astype(np.float32))
 
 
-TRIES = 30
+TRIES = 60
 
 
 class Mlp(nn.Module):
@@ -229,7 +229,7 @@ class Lstm(nn.Module):
 
 SGD = {"kind": "sgd", "momentum": 0.9, "weightDecay": 0.01}
 OPTIMIZERS = {
-    "sgd": (SGD, 0.02),
+    "sgd": (SGD, 0.005),
     "nesterov": ({**SGD, "nesterov": True}, 0.005),
     "clip": ({"kind": "sgd", "momentum": 0.5, "clipNorm": 0.4}, 0.1),
     "adam": ({"kind": "adam", "weightDecay": 0.01, "epsilon": 0.01}, 0.002),
@@ -241,7 +241,7 @@ RESNET20 = ([3, 3, 3], [3, 3], 16, 10, False)
 CASES = {
     "mlp": ({"kind": "mlp"}, [1, 28, 28], 10, 16, EVERY, lambda: Mlp(784, [128], 10)),
     "cnn": ({"kind": "cnn"}, [1, 28, 28], 10, 8, EVERY, Cnn),
-    "resnet20": ({"kind": "resnet20"}, [3, 32, 32], 10, 8, ["sgd", "adamw"], lambda: ResNet(*RESNET20)),
+    "resnet20": ({"kind": "resnet20"}, [3, 16, 16], 10, 4, ["sgd", "adamw"], lambda: ResNet(*RESNET20)),
     "resnet20-pad-group": (
         {"kind": "resnet20", "shortcut": "pad", "norm": "group"},
         [3, 16, 16],
@@ -343,9 +343,11 @@ def state_of(model):
     return {name: tensor for name, tensor in model.named_buffers() if "running" in name}
 
 
-def results(case, dtype):
+def results(case, dtype, noise=0):
     settings, shape, classes, batch, optimizers, build = case
     x, labels = batch_of(settings, shape, classes, batch, dtype)
+    if noise and x.is_floating_point():  # in the last bit
+        x = x * (1 + 2**-23 * torch.randint(-1, 2, x.shape, generator=torch.Generator().manual_seed(noise)))
     model = fresh(build, dtype)
     start = {name: p.detach().clone() for name, p in model.named_parameters()}
     loss = F.cross_entropy(model(x), labels)
@@ -415,21 +417,24 @@ def errors_of(exact, rough):
     return apart
 
 
-def steady(case, tries=TRIES):
-    """The draw of weights and data for which float32 errs least, in float64 and float32.
+def steady(case):
+    """The draw of weights and data for which float32 errs least: its results in float64 and in float32.
 
     Among a million activations some lie so close to the kink of ReLU, or so close to another under a max pool, that
-    rounding decides, and then a whole part of the gradient differs. That says nothing about who computes it, so such
-    draws are left out.
+    rounding decides, and then a whole part of the gradient differs. That says nothing about who computes it, so draws
+    are passed over in which it happens to PyTorch itself, in four ways to round.
     """
     global SALT
     best = None
-    for salt in range(tries):
-        SALT = salt
+    for SALT in range(TRIES):
         exact, rough = results(case, torch.float64), results(case, torch.float32)
         apart = max(errors_of(exact, rough))
+        if apart < 5e-6:
+            with torch.backends.mkldnn.flags(enabled=False):
+                others = [results(case, torch.float32), *(results(case, torch.float32, seed) for seed in (1, 2, 3))]
+            apart = max(apart, *(max(errors_of(exact, other)) for other in others))
         if best is None or apart < best[0]:
-            best = (apart, salt, exact, rough)
+            best = (apart, SALT, exact, rough)
         if apart < 5e-6:
             break
     SALT = best[1]
