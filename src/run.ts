@@ -31,7 +31,9 @@ export async function* run(experiment: Experiment, options: RunOptions): AsyncGe
 export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
   const result = readResult(run);
   if (result !== undefined && result.status !== 'stopped')
-    throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, { hint: `see it with: dbench show ${run.id}` });
+    throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
+      hint: `see it with: dbench show ${run.id}`,
+    });
   lock(run);
   yield* go(run, newestCheckpoint(run), options);
 }
@@ -46,7 +48,10 @@ async function* go(run: Run, from: number | undefined, options: Omit<RunOptions,
     const store = await EventStore.open(run.database);
     try {
       await store.rewind(from ?? 0);
-      for await (const event of train(experiment, dataset, { ...options, checkpoints: { folder: run.checkpoints, from } })) {
+      for await (const event of train(experiment, dataset, {
+        ...options,
+        checkpoints: { folder: run.checkpoints, from },
+      })) {
         await store.append(event);
         if (event.type === 'end') {
           const { type: _, ...end } = event;

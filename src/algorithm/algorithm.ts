@@ -23,7 +23,8 @@ export type Stage = 'gradient' | 'averageGradients' | 'stepTogether' | 'stepAlon
  */
 export function stagesOf(algorithm: AlgorithmSettings, consensus: ConsensusSettings, step: number): readonly Stage[] {
   if (algorithm.kind === 'centralized') return ['gradient', 'probe', 'averageGradients', 'stepTogether'];
-  const adapt: readonly Stage[] = consensus.kind === 'critical' ? ['gradient', 'averageGradients', 'stepAlone'] : ['adapt'];
+  const adapt: readonly Stage[] =
+    consensus.kind === 'critical' ? ['gradient', 'averageGradients', 'stepAlone'] : ['adapt'];
   if ((step + 1) % algorithm.localSteps !== 0) return [...adapt, 'probe'];
   return algorithm.order === 'adapt-then-combine' ? [...adapt, 'probe', 'combine'] : ['combine', ...adapt, 'probe'];
 }

@@ -36,7 +36,8 @@ export interface ConsensusSignals {
 /** Steps over which Ξ_max is measured, without control, where it is not given. */
 export const measuredSteps = 10;
 
-const meanOf = (values: ArrayLike<number>) => Array.prototype.reduce.call(values, (sum, v) => (sum as number) + (v as number), 0) as number / values.length;
+const meanOf = (values: ArrayLike<number>) =>
+  (Array.prototype.reduce.call(values, (sum, v) => (sum as number) + (v as number), 0) as number) / values.length;
 
 const moving = (before: number, now: number, beta: number) => (before === 0 ? now : beta * before + (1 - beta) * now);
 
@@ -48,7 +49,12 @@ const moving = (before: number, now: number, beta: number) => (before === 0 ? no
  *
  * Kong et al., "Consensus control for decentralized deep learning", 2021.
  */
-export function criticalDistance2(learningRate: number, gradientNorms2: ArrayLike<number>, meanGradientNorm2: number, smoothness: number): number {
+export function criticalDistance2(
+  learningRate: number,
+  gradientNorms2: ArrayLike<number>,
+  meanGradientNorm2: number,
+  smoothness: number,
+): number {
   const n = gradientNorms2.length;
   const spread = Math.max(0, meanOf(gradientNorms2) - meanGradientNorm2);
   const sigma2 = n > 1 ? (spread * n) / (n - 1) : 0;
@@ -67,14 +73,18 @@ export function consensusTarget(
   const limit = (target: number) => (controlled ? target : null);
   switch (settings.kind) {
     case 'fixed': {
-      if (settings.maxDistance !== undefined) return { target: limit(settings.fraction * settings.maxDistance), memory };
+      if (settings.maxDistance !== undefined)
+        return { target: limit(settings.fraction * settings.maxDistance), memory };
       if (signals.step < measuredSteps)
         return { target: null, memory: { ...memory, maxDistance: Math.max(memory.maxDistance, signals.distance) } };
       return { target: limit(settings.fraction * memory.maxDistance), memory };
     }
     case 'adaptive': {
       const gradientScale = moving(memory.gradientScale, Math.sqrt(meanOf(signals.gradientNorms2)), settings.beta);
-      return { target: limit(settings.scale * signals.learningRate * gradientScale), memory: { ...memory, gradientScale } };
+      return {
+        target: limit(settings.scale * signals.learningRate * gradientScale),
+        memory: { ...memory, gradientScale },
+      };
     }
     case 'critical': {
       const { gradientChange = 0, parameterChange = 0, meanGradientNorm2 = 0 } = signals;

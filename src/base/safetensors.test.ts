@@ -31,7 +31,11 @@ it('has the published layout, numbers aligned to 8 bytes', () => {
   const bytes = readFileSync(path);
   const length = Number(bytes.readBigUInt64LE(0));
   expect(length % 8).toBe(0);
-  expect(JSON.parse(bytes.subarray(8, 8 + length).toString()).params).toEqual({ dtype: 'F32', shape: [1, 3], data_offsets: [0, 12] });
+  expect(JSON.parse(bytes.subarray(8, 8 + length).toString()).params).toEqual({
+    dtype: 'F32',
+    shape: [1, 3],
+    data_offsets: [0, 12],
+  });
   expect(bytes.readFloatLE(8 + length + 4)).toBe(-2.5);
   expect(bytes.length).toBe(8 + length + 12);
 });
@@ -40,7 +44,11 @@ it('refuses files that are cut short or are something else', () => {
   writeTensors(path, content);
   truncateSync(path, readFileSync(path).length - 1);
   expect(() => readTensors(path)).toThrow(/tensor params is damaged/);
-  for (const bytes of [Buffer.alloc(3), Buffer.alloc(100, 255), Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')])]) {
+  for (const bytes of [
+    Buffer.alloc(3),
+    Buffer.alloc(100, 255),
+    Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
+  ]) {
     writeFileSync(path, bytes);
     expect(() => readTensors(path)).toThrow(/is not a safetensors file/);
   }

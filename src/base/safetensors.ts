@@ -1,5 +1,6 @@
 import { closeSync, fsyncSync, openSync, readSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { UserError } from './error.ts';
+import { reason } from './file.ts';
 
 /** Tensors in one file, in the safetensors format: an 8-byte header length, a JSON header, then the raw little-endian numbers. */
 export interface Tensors {
@@ -15,7 +16,8 @@ interface Entry {
 
 /** All bytes, however few the system takes at a time. */
 function writeAll(file: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length; ) done += writeSync(file, bytes, done, Math.min(bytes.length - done, 2 ** 30));
+  for (let done = 0; done < bytes.length; )
+    done += writeSync(file, bytes, done, Math.min(bytes.length - done, 2 ** 30));
 }
 
 const bytesOf = (data: Float32Array) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
@@ -35,19 +37,21 @@ export function writeTensors(path: string, { metadata, tensors }: Tensors): void
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
   const temporary = `${path}.tmp`;
-  const file = openSync(temporary, 'w');
   try {
-    writeAll(file, length);
-    writeAll(file, header);
-    for (const { data } of Object.values(tensors)) writeAll(file, bytesOf(data));
-    fsyncSync(file);
-  } catch (error) {
+    const file = openSync(temporary, 'w');
+    try {
+      writeAll(file, length);
+      writeAll(file, header);
+      for (const { data } of Object.values(tensors)) writeAll(file, bytesOf(data));
+      fsyncSync(file);
+    } finally {
+      closeSync(file);
+    }
+    renameSync(temporary, path);
+  } catch (cause) {
     rmSync(temporary, { force: true });
-    throw error;
-  } finally {
-    closeSync(file);
+    throw new UserError(`cannot write ${path}: ${reason(cause)}`, { cause });
   }
-  renameSync(temporary, path);
 }
 
 /** Reads a file whole; one that is cut short or damaged is refused. */
@@ -69,10 +73,19 @@ export function readTensors(path: string): Tensors {
     const { __metadata__: metadata = {}, ...entries } = JSON.parse(Buffer.from(read(length, 8)).toString()) as {
       __metadata__?: Record<string, string>;
     } & Record<string, Entry>;
-    const tensors = Object.entries(entries as Record<string, Entry>).map(([name, { dtype, shape, data_offsets: [start, end] }]) => {
-      if (dtype !== 'F32' || end > size - 8 - length) throw new UserError(`${path}: tensor ${name} is damaged`);
-      return [name, { shape, data: new Float32Array(read(end - start, 8 + length + start).buffer) }] as const;
-    });
+    const tensors = Object.entries(entries as Record<string, Entry>).map(
+      ([
+        name,
+        {
+          dtype,
+          shape,
+          data_offsets: [start, end],
+        },
+      ]) => {
+        if (dtype !== 'F32' || end > size - 8 - length) throw new UserError(`${path}: tensor ${name} is damaged`);
+        return [name, { shape, data: new Float32Array(read(end - start, 8 + length + start).buffer) }] as const;
+      },
+    );
     return { metadata, tensors: Object.fromEntries(tensors) };
   } catch (cause) {
     if (cause instanceof SyntaxError) throw new UserError(`${path} is not a safetensors file`, { cause });

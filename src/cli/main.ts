@@ -11,7 +11,10 @@ interface Row {
 
 const commands: Readonly<Record<string, Row>> = {
   run: { summary: 'train what an experiment file describes, or resume a run', load: () => import('./run.ts') },
-  compare: { summary: 'run the variants of an experiment; the quickstart by default', load: () => import('./compare.ts') },
+  compare: {
+    summary: 'run the variants of an experiment; the quickstart by default',
+    load: () => import('./compare.ts'),
+  },
   runs: { summary: 'list the runs that are stored', load: () => import('./runs.ts') },
   show: { summary: 'one run: results, cost, machine, settings', load: () => import('./show.ts') },
   topology: {

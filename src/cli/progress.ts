@@ -1,5 +1,5 @@
-import type { EvaluationEvent, StartEvent, StepEvent } from '../engine/event.ts';
 import { mean } from '../base/statistics.ts';
+import type { EvaluationEvent, StartEvent, StepEvent } from '../engine/event.ts';
 import type { Progress } from '../run.ts';
 import { number } from './print.ts';
 
@@ -55,7 +55,9 @@ export class RunProgress {
     if (this.#start === undefined) return 'preparing';
     const { steps, stepsPerEpoch } = this.#start;
     const step = this.#step;
-    const parts = [`epoch ${number(step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch))}/${number(steps / stepsPerEpoch)}`];
+    const parts = [
+      `epoch ${number(step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch))}/${number(steps / stepsPerEpoch)}`,
+    ];
     if (step !== undefined) {
       parts.push(`loss ${mean(step.loss).toFixed(3)}`, `k ${number(step.connections, 3)}`);
       if (step.distance !== null) parts.push(`Ξ ${number(step.distance, 3)}`);

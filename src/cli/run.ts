@@ -20,7 +20,9 @@ interface Options {
 function workers(text: string): number {
   const value = Number(text);
   if (Number.isInteger(value) && value >= 1 && value <= 1024) return value;
-  throw new UserError(`--workers must be a whole number from 1 to 1024, got "${text}"`, { hint: 'leave it out to use every core' });
+  throw new UserError(`--workers must be a whole number from 1 to 1024, got "${text}"`, {
+    hint: 'leave it out to use every core',
+  });
 }
 
 const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default('runs');
@@ -64,7 +66,8 @@ async function follow(events: AsyncGenerator<Progress>, name: string, width: num
   return stored!;
 }
 
-const percent = (share: number | null | undefined) => (share === null || share === undefined ? '–' : (100 * share).toFixed(2));
+const percent = (share: number | null | undefined) =>
+  share === null || share === undefined ? '–' : (100 * share).toFixed(2);
 const orDash = (value: number | null, show: (value: number) => string) => (value === null ? '–' : show(value));
 
 export function summaryTable(summaries: readonly RunSummary[]): string {
@@ -93,7 +96,9 @@ async function runAll(experiments: readonly Experiment[], options: Options): Pro
   try {
     for (const experiment of experiments) {
       if (signal.aborted) break;
-      done.push(await follow(run(experiment, { root: options.runs, workers: options.workers, signal }), experiment.name, width));
+      done.push(
+        await follow(run(experiment, { root: options.runs, workers: options.workers, signal }), experiment.name, width),
+      );
     }
   } finally {
     release();
@@ -127,7 +132,11 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
   }
   const { signal, release } = interruptible();
   try {
-    await follow(resume(stored, { workers: options.workers, signal }), stored.experiment.name, stored.experiment.name.length);
+    await follow(
+      resume(stored, { workers: options.workers, signal }),
+      stored.experiment.name,
+      stored.experiment.name.length,
+    );
   } finally {
     release();
   }
@@ -139,7 +148,10 @@ export function command(): Command {
     .option('--resume <id>', 'go on with a run that was interrupted')
     .action(async (file: string | undefined, options: Options) => {
       if (options.resume !== undefined) return resumeOne(options.resume, file, options);
-      if (file === undefined) throw new UserError('the experiment file is missing', { hint: 'as in: dbench run experiments/quickstart.yaml' });
+      if (file === undefined)
+        throw new UserError('the experiment file is missing', {
+          hint: 'as in: dbench run experiments/quickstart.yaml',
+        });
       await runAll(loadExperiment(file, options.set), options);
     });
 }
@@ -147,13 +159,15 @@ export function command(): Command {
 /** `dbench compare`: the quickstart unless a file is given. */
 export function compareCommand(): Command {
   const quickstart = new URL('../../experiments/quickstart.yaml', import.meta.url).pathname;
-  return common(new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default')).action(
-    async (file: string | undefined, options: Options) => {
-      if (file === undefined)
-        console.error('Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (about a minute)\n');
-      await runAll(loadExperiment(file ?? quickstart, options.set), options);
-    },
-  );
+  return common(
+    new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default'),
+  ).action(async (file: string | undefined, options: Options) => {
+    if (file === undefined)
+      console.error(
+        'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (about a minute)\n',
+      );
+    await runAll(loadExperiment(file ?? quickstart, options.set), options);
+  });
 }
 
 /** `dbench runs`: what is stored. */

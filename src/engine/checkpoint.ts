@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../base/error.ts';
-import { readTensors, writeTensors } from '../base/safetensors.ts';
 import type { ConsensusMemory } from '../algorithm/consensus.ts';
+import { UserError } from '../base/error.ts';
+import { reason } from '../base/file.ts';
+import { readTensors, writeTensors } from '../base/safetensors.ts';
 
 /**
  * A checkpoint is a folder `step-N` with a file for each rank's block of replicas. Ranks write into `step-N.part`; when all are
@@ -23,14 +24,29 @@ const whole = (folder: string, step: number) => join(folder, `step-${step}`);
 
 /** Before any rank writes. */
 export function beginCheckpoint(folder: string, step: number): void {
-  rmSync(part(folder, step), { recursive: true, force: true });
-  mkdirSync(part(folder, step), { recursive: true });
+  try {
+    rmSync(part(folder, step), { recursive: true, force: true });
+    mkdirSync(part(folder, step), { recursive: true });
+  } catch (cause) {
+    throw new UserError(`cannot make the checkpoint ${part(folder, step)}: ${reason(cause)}`, { cause });
+  }
 }
 
 export function writeBlock(folder: string, { first, last, step, consensus, rows }: Block): void {
-  const tensors = Object.entries(rows).map(([name, { columns, data }]) => [name, { shape: [last - first, columns], data }]);
-  const metadata = { first: String(first), last: String(last), step: String(step), consensus: JSON.stringify(consensus) };
-  writeTensors(join(part(folder, step), `replicas-${first}-${last - 1}.safetensors`), { metadata, tensors: Object.fromEntries(tensors) });
+  const tensors = Object.entries(rows).map(([name, { columns, data }]) => [
+    name,
+    { shape: [last - first, columns], data },
+  ]);
+  const metadata = {
+    first: String(first),
+    last: String(last),
+    step: String(step),
+    consensus: JSON.stringify(consensus),
+  };
+  writeTensors(join(part(folder, step), `replicas-${first}-${last - 1}.safetensors`), {
+    metadata,
+    tensors: Object.fromEntries(tensors),
+  });
 }
 
 /** When all ranks have written: makes it count, and removes all but the newest `keep`. */

@@ -27,10 +27,15 @@ export interface TrainOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export const workersFor = (replicas: number, wished?: number): number => Math.min(wished ?? availableParallelism(), replicas);
+export const workersFor = (replicas: number, wished?: number): number =>
+  Math.min(wished ?? availableParallelism(), replicas);
 
 /** Trains all replicas on worker threads of this process and reports what happens. */
-export async function* train(experiment: Experiment, dataset: Dataset, options: TrainOptions = {}): AsyncGenerator<Event> {
+export async function* train(
+  experiment: Experiment,
+  dataset: Dataset,
+  options: TrainOptions = {},
+): AsyncGenerator<Event> {
   const ranks = workersFor(experiment.replicas, options.workers);
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
   const feed = feedOf(experiment, dataset);

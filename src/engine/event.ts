@@ -9,7 +9,12 @@ export interface StartEvent {
   readonly steps: number;
   readonly stepsPerEpoch: number;
   readonly ranks: number;
-  readonly tensors: readonly { readonly name: string; readonly shape: readonly number[]; readonly kind: string; readonly size: number }[];
+  readonly tensors: readonly {
+    readonly name: string;
+    readonly shape: readonly number[];
+    readonly kind: string;
+    readonly size: number;
+  }[];
 }
 
 /** Milliseconds of one step by what was done, mean over the ranks. */

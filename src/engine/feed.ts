@@ -1,8 +1,8 @@
+import { UserError } from '../base/error.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
-import { UserError } from '../base/error.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Task } from '../model/context.ts';
 import type { Numbers } from '../tensor/backend.ts';
@@ -34,7 +34,10 @@ export function feedOf(experiment: Experiment, dataset: Dataset): Feed {
  * An epoch is one pass over the training data by all replicas together. Where shards differ in size each replica goes through its
  * own again and again, so that a small one is seen more often and none has to wait.
  */
-function sampleFeed({ seed, replicas, batch, data, evaluation }: Experiment, dataset: Dataset & { task: 'classification' }): Feed {
+function sampleFeed(
+  { seed, replicas, batch, data, evaluation }: Experiment,
+  dataset: Dataset & { task: 'classification' },
+): Feed {
   const shards = shardsOf(dataset, replicas, data.partition, seed, batch);
   const passes = new Map<number, Pass>();
   const batchOf = (replica: number, step: number) => {
@@ -63,22 +66,36 @@ function sampleFeed({ seed, replicas, batch, data, evaluation }: Experiment, dat
     testBatch,
     test(index, x, labels) {
       const count = Math.min(testBatch, testLabels - index * testBatch);
-      fillBatch(test, Uint32Array.from({ length: count }, (_, i) => index * testBatch + i), x as Float32Array, labels);
+      fillBatch(
+        test,
+        Uint32Array.from({ length: count }, (_, i) => index * testBatch + i),
+        x as Float32Array,
+        labels,
+      );
       return count;
     },
   };
 }
 
 /** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */
-function textFeed({ seed, replicas, batch, data, model, evaluation }: Experiment, dataset: Dataset & { task: 'language' }): Feed {
-  if (!('bptt' in model)) throw new UserError(`${dataset.name} is a text, but ${model.kind} is not a language model`, { hint: 'use the model "lstm"' });
+function textFeed(
+  { seed, replicas, batch, data, model, evaluation }: Experiment,
+  dataset: Dataset & { task: 'language' },
+): Feed {
+  if (!('bptt' in model))
+    throw new UserError(`${dataset.name} is a text, but ${model.kind} is not a language model`, {
+      hint: 'use the model "lstm"',
+    });
   const layout = { batch, bptt: model.bptt };
   const streams = streamsOf(dataset, replicas, data.partition, seed, batch, model.bptt);
   const counts = streams.map((stream) => textBatchCount(stream.length, layout));
   const wanted = evaluation.samples === 'all' ? Number.POSITIVE_INFINITY : evaluation.samples;
   const perBatch = batch * model.bptt;
   const testCount = Math.min(textBatchCount(dataset.test.tokens.length, layout), Math.ceil(wanted / perBatch));
-  if (testCount === 0) throw new UserError(`the test text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, { hint: 'use a smaller batch or bptt' });
+  if (testCount === 0)
+    throw new UserError(`the test text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
+      hint: 'use a smaller batch or bptt',
+    });
   return {
     task: { shape: [model.bptt], classes: dataset.vocabulary.length },
     stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),

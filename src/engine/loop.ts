@@ -26,10 +26,15 @@ export async function* loop(
   backend: Backend,
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
-  const rank = new Rank(experiment, transport, await openReplicas(experiment, feed, backend, transport, formOf(experiment)));
+  const rank = new Rank(
+    experiment,
+    transport,
+    await openReplicas(experiment, feed, backend, transport, formOf(experiment)),
+  );
   const plan = planner(experiment, feed.stepsPerEpoch);
   const steps = experiment.epochs * feed.stepsPerEpoch;
-  let step = checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
+  let step =
+    checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
   const tensors = rank.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
   yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, ranks: transport.ranks, tensors };
   let end: Pick<EndEvent, 'status' | 'reason'> = { status: 'complete' };
@@ -47,8 +52,10 @@ export async function* loop(
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
     if (Number.isInteger(done)) {
-      if (step === steps && experiment.algorithm.kind !== 'centralized' && experiment.algorithm.finalMerge) mergeAll(rank);
-      if (done % experiment.evaluation.everyEpochs === 0 || step === steps) yield await evaluate(experiment, feed, rank, transport, step);
+      if (step === steps && experiment.algorithm.kind !== 'centralized' && experiment.algorithm.finalMerge)
+        mergeAll(rank);
+      if (done % experiment.evaluation.everyEpochs === 0 || step === steps)
+        yield await evaluate(experiment, feed, rank, transport, step);
     }
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps)) {
@@ -77,7 +84,9 @@ function begin(rank: Rank): number {
 /** norms[tensor][replica] of what was gathered replica by replica. */
 function byTensor(gathered: Float64Array, replicas: number): number[][] {
   const tensors = gathered.length / replicas;
-  return Array.from({ length: tensors }, (_, t) => Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!));
+  return Array.from({ length: tensors }, (_, t) =>
+    Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!),
+  );
 }
 
 function mergeAll(rank: Rank): void {
@@ -91,15 +100,23 @@ function evaluated({ seed, replicas, evaluation }: Experiment): number[] {
   return [...new Random(seed, 'evaluate').permutation(replicas).subarray(0, wanted)].sort((a, b) => a - b);
 }
 
-async function evaluate(experiment: Experiment, feed: Feed, rank: Rank, transport: Transport, step: number): Promise<EvaluationEvent> {
+async function evaluate(
+  experiment: Experiment,
+  feed: Feed,
+  rank: Rank,
+  transport: Transport,
+  step: number,
+): Promise<EvaluationEvent> {
   const start = performance.now();
   const chosen = evaluated(experiment);
   const own = new Float64Array(2 * rank.own().length);
   // Under the centralized algorithm replicas differ in their state only; without one they are all alike.
-  const alike = experiment.algorithm.kind === 'centralized' && rank.replicas.privateRows(transport.first).state === undefined;
+  const alike =
+    experiment.algorithm.kind === 'centralized' && rank.replicas.privateRows(transport.first).state === undefined;
   let last: Score | undefined;
   for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
-    if (last === undefined || !alike) last = await rank.replicas.score(rank.params(i), rank.replicas.privateRows(i).state);
+    if (last === undefined || !alike)
+      last = await rank.replicas.score(rank.params(i), rank.replicas.privateRows(i).state);
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
@@ -129,7 +146,10 @@ async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> 
     for (let i = 0; i < transport.replicas; i++) sum += states[i * width + c]!;
     state[c] = sum / transport.replicas;
   }
-  const score = transport.rank === 0 ? await rank.replicas.score(params, width === 0 ? undefined : state) : { loss: 0, accuracy: 0 };
+  const score =
+    transport.rank === 0
+      ? await rank.replicas.score(params, width === 0 ? undefined : state)
+      : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
@@ -148,7 +168,13 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
     return { columns, data };
   };
   const rows = Object.fromEntries(names.map((name) => [name, gathered((i) => rank.replicas.privateRows(i)[name]!)]));
-  writeBlock(folder, { first, last, step, consensus: rank.memory, rows: { params: gathered((i) => rank.params(i)), ...rows } });
+  writeBlock(folder, {
+    first,
+    last,
+    step,
+    consensus: rank.memory,
+    rows: { params: gathered((i) => rank.params(i)), ...rows },
+  });
   transport.barrier();
   if (transport.rank === 0) finishCheckpoint(folder, step, keep);
   transport.barrier();

@@ -162,7 +162,9 @@ export class Rank {
   #distance(): number {
     const { kernel, first, last } = this.#transport;
     const mean = this.#transport.mean(this.#current);
-    const squares = Float64Array.from({ length: last - first }, (_, i) => kernel.squaredDistance(this.#current, first + i, mean, 0));
+    const squares = Float64Array.from({ length: last - first }, (_, i) =>
+      kernel.squaredDistance(this.#current, first + i, mean, 0),
+    );
     return Math.sqrt(squaredConsensusDistance(this.#transport.gather(squares, 1)));
   }
 
@@ -255,7 +257,9 @@ export class Rank {
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {
-    const own = Float64Array.from(this.#outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]));
+    const own = Float64Array.from(
+      this.#outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]),
+    );
     const all = this.#transport.gather(own, 3);
     const column = (c: number) => Array.from({ length: all.length / 3 }, (_, i) => all[3 * i + c]!);
     const ms = this.#transport.reduce(this.#clock.take());
@@ -285,7 +289,11 @@ export class Rank {
 
   /** Of all parameters, in replica order. */
   digest(): string {
-    const own = this.own().map((i) => createHash('sha256').update(new Uint8Array(this.params(i).buffer, this.params(i).byteOffset, 4 * this.#columns)).digest());
+    const own = this.own().map((i) =>
+      createHash('sha256')
+        .update(new Uint8Array(this.params(i).buffer, this.params(i).byteOffset, 4 * this.#columns))
+        .digest(),
+    );
     const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
     return createHash('sha256').update(Uint8Array.from(bytes)).digest('hex');
   }

@@ -89,8 +89,15 @@ export async function openReplicas(
 
   const update = form === 'whole' ? undefined : updateStep(step, transform);
   const updateMemory: Record<string, Float32Array> | undefined =
-    update && { ...allocate(update), params: memory.params!, gradient: memory.gradient! } as never;
-  const updater = update && (await open(backend, update, updateMemory!, new PrivateRows(startingRows(update, seed), form === 'common' ? 1 : last - first)));
+    update && ({ ...allocate(update), params: memory.params!, gradient: memory.gradient! } as never);
+  const updater =
+    update &&
+    (await open(
+      backend,
+      update,
+      updateMemory!,
+      new PrivateRows(startingRows(update, seed), form === 'common' ? 1 : last - first),
+    ));
   const place = (replica: number) => replica - first;
   const slotPlace = (replica: number) => (form === 'common' ? 0 : place(replica));
 

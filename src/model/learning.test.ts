@@ -31,8 +31,14 @@ async function memorise(settings: object, task: Task, steps: number): Promise<nu
 }
 
 it.each([
-  [{ kind: 'cnn', filters: [8, 16], hidden: [32] }, { shape: [1, 12, 12], classes: 10 }],
-  [{ kind: 'mlp', hidden: [64], dropout: 0.2 }, { shape: [30], classes: 10 }],
+  [
+    { kind: 'cnn', filters: [8, 16], hidden: [32] },
+    { shape: [1, 12, 12], classes: 10 },
+  ],
+  [
+    { kind: 'mlp', hidden: [64], dropout: 0.2 },
+    { shape: [30], classes: 10 },
+  ],
 ])('%o learns a batch by heart', async (settings, task) => {
   const losses = await memorise(settings, task, 80);
   expect(losses[0]).toBeGreaterThan(2);

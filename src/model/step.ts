@@ -77,7 +77,10 @@ export function updateStep({ params, batch }: Step, transform: Transform): Step 
   };
   const changed = transform.apply(update);
   const next = descend({ ...update, updates: changed.updates });
-  const outputs = [named("params'", params, next), ...transform.slots.map((slot, i) => named(`${slot}'`, params, changed.slots[i]!))];
+  const outputs = [
+    named("params'", params, next),
+    ...transform.slots.map((slot, i) => named(`${slot}'`, params, changed.slots[i]!)),
+  ];
   return { program: trace.program(Object.assign({}, ...outputs)), params, state: [], slots: transform.slots, batch };
 }
 

@@ -1,4 +1,4 @@
-import { type DuckDBAppender, type DuckDBConnection, DuckDBInstance, DOUBLE, LIST } from '@duckdb/node-api';
+import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
 import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
 
@@ -85,7 +85,10 @@ export class EventStore {
   }
 
   #evaluation(event: EvaluationEvent): void {
-    const row = new Row(this.#appenders.evaluations).integers(event.step, event.epoch).lists(event.replicas).integers(event.samples);
+    const row = new Row(this.#appenders.evaluations)
+      .integers(event.step, event.epoch)
+      .lists(event.replicas)
+      .integers(event.samples);
     row.lists(
       event.local.map((score) => score.loss),
       event.local.map((score) => score.accuracy),
@@ -139,7 +142,8 @@ export async function openDatabase(path: string, readOnly = false): Promise<Duck
     return await DuckDBInstance.create(path, readOnly ? { access_mode: 'READ_ONLY' } : {});
   } catch (cause) {
     const message = (cause as Error).message;
-    if (message.includes('lock')) throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that run has ended' });
+    if (message.includes('lock'))
+      throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that run has ended' });
     throw new UserError(`${path} cannot be opened: ${message.split('\n')[0]}`, { cause });
   }
 }

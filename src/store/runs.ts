@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suggest, UserError } from '../base/error.ts';
-import { writeWhole } from '../base/file.ts';
+import { reason, writeWhole } from '../base/file.ts';
 import { checkpointsIn } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -43,18 +43,22 @@ export function fingerprint(experiment: Experiment): string {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
+function makeFolder(path: string): void {
+  try {
+    mkdirSync(path, { recursive: true });
+  } catch (cause) {
+    throw new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
+  }
+}
+
 /** A new folder named after the experiment; the second run of the same gets a number. */
 export function createRun(root: string, experiment: Experiment, context: Context): Run {
-  mkdirSync(root, { recursive: true });
+  makeFolder(root);
   const base = `${experiment.name}-${fingerprint(experiment)}`;
   for (let count = 1; ; count++) {
     const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
-    try {
-      mkdirSync(run.folder);
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue;
-      throw new UserError(`cannot make the folder ${run.folder}: ${(error as Error).message}`, { cause: error });
-    }
+    if (existsSync(run.folder)) continue;
+    makeFolder(run.folder);
     lock(run);
     writeWhole(join(run.folder, 'experiment.json'), json(experiment));
     writeWhole(join(run.folder, 'context.json'), json(context));
@@ -83,7 +87,7 @@ export function lock(run: Run): void {
   const pid = writer(run);
   if (pid !== undefined && pid !== process.pid)
     throw new UserError(`${run.id} is being written by process ${pid}`, { hint: 'wait until it has ended, or end it' });
-  writeFileSync(join(run.folder, 'lock'), String(process.pid));
+  writeWhole(join(run.folder, 'lock'), String(process.pid));
 }
 
 export function unlock({ folder }: Run): void {
@@ -125,9 +129,16 @@ export function findRun(root: string, id: string): Run {
   const near = runs.filter((run) => run.id.startsWith(id));
   if (exact !== undefined) return exact;
   if (near.length === 1) return near[0]!;
-  if (near.length > 1) throw new UserError(`"${id}" may be ${near.map((run) => run.id).join(' or ')}`, { hint: 'give more of the id' });
+  if (near.length > 1)
+    throw new UserError(`"${id}" may be ${near.map((run) => run.id).join(' or ')}`, { hint: 'give more of the id' });
   throw new UserError(`there is no run "${id}" in ${root}`, {
-    hint: runs.length === 0 ? 'start one with: dbench run FILE' : suggest(id, runs.map((run) => run.id)),
+    hint:
+      runs.length === 0
+        ? 'start one with: dbench run FILE'
+        : suggest(
+            id,
+            runs.map((run) => run.id),
+          ),
   });
 }
 

@@ -41,7 +41,8 @@ export async function summarizeRun(run: Run): Promise<RunSummary> {
   const instance = await openDatabase(run.database, true);
   try {
     const connection = await instance.connect();
-    const rows = async (sql: string) => (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
+    const rows = async (sql: string) =>
+      (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
     const [steps] = await rows(`
       select count(*) n, avg(connections) connections, max(distance) peak, arg_max(distance, step) final,
         sum(sent_bytes) bytes, sum(sent_messages) messages, sum(gossips) gossips,

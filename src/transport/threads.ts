@@ -68,7 +68,8 @@ export function threadTransport(shared: SharedTransport, rank: number): Transpor
     const all = new Float64Array(replicas * width);
     for (let done = 0; done < width; done += boardWidth) {
       const part = Math.min(boardWidth, width - done);
-      for (let i = first; i < last; i++) board.set(own.subarray((i - first) * width + done, (i - first) * width + done + part), i * part);
+      for (let i = first; i < last; i++)
+        board.set(own.subarray((i - first) * width + done, (i - first) * width + done + part), i * part);
       barrier();
       for (let i = 0; i < replicas; i++) all.set(board.subarray(i * part, (i + 1) * part), i * width + done);
       barrier();
