@@ -51,7 +51,12 @@ describe('the critical distance', () => {
   it('waits for a first change to estimate the smoothness from', () => {
     const critical = settings({ kind: 'critical' });
     expect(consensusTarget(critical, noMemory, { ...signals, meanGradientNorm2: 1 }).target).toBeNull();
-    const found = consensusTarget(critical, noMemory, { ...signals, meanGradientNorm2: 1, gradientChange: 6, parameterChange: 2 });
+    const found = consensusTarget(critical, noMemory, {
+      ...signals,
+      meanGradientNorm2: 1,
+      gradientChange: 6,
+      parameterChange: 2,
+    });
     expect(found.memory.smoothness).toBe(3);
     expect(found.target).toBeCloseTo(Math.sqrt(criticalDistance2(0.1, [1, 3], 1, 3)), 12);
   });

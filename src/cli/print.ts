@@ -33,5 +33,5 @@ export function table(
       .map((cell, c) => (c === 0 || text.includes(headers[c]!) ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
       .join('  ')
       .trimEnd();
-  return [line(headers), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+  return [line(headers), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
 }

@@ -8,7 +8,11 @@ it('deals every replica to one rank, evenly and in order', () => {
       const blocks = Array.from({ length: ranks }, (_, rank) => blockOf(replicas, ranks, rank));
       const sizes = blocks.map(({ first, last }) => last - first);
       const joined = blocks.every(({ first }, rank) => first === (rank === 0 ? 0 : blocks[rank - 1]!.last));
-      expect([joined, blocks.at(-1)!.last, Math.max(...sizes) - Math.min(...sizes) <= 1]).toEqual([true, replicas, true]);
+      expect([joined, blocks.at(-1)!.last, Math.max(...sizes) - Math.min(...sizes) <= 1]).toEqual([
+        true,
+        replicas,
+        true,
+      ]);
     }
 });
 

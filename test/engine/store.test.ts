@@ -103,21 +103,29 @@ describe('mistakes', () => {
     expect(await refused()).toMatch(/the experiment file is missing/);
     expect(await refused('small.json', '--workers', '0')).toMatch(/--workers must be a whole number/);
     writeFileSync(join(folder, 'file'), '');
-    expect(await refused('small.json', '--runs', 'file/x')).toMatch(/cannot make the folder file\/x: a part of the path is not a folder/);
+    expect(await refused('small.json', '--runs', 'file/x')).toMatch(
+      /cannot make the folder file\/x: a part of the path is not a folder/,
+    );
   });
 
-  it.runIf(process.getuid?.() === 0)('a disk that is full ends the run with a word, and the last checkpoint stays', async () => {
-    const disk = join(folder, 'disk');
-    mkdirSync(disk);
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'tmpfs', disk]);
-    try {
-      const { status, stderr } = await dbench(['run', 'small.json', '--runs', 'disk', '--set', 'model.hidden=[900]'], folder);
-      expect(stderr).toMatch(/cannot write disk\/.*the disk is full/);
-      expect(status).toBe(2);
-    } finally {
-      execFileSync('umount', [disk]);
-    }
-  });
+  it.runIf(process.getuid?.() === 0)(
+    'a disk that is full ends the run with a word, and the last checkpoint stays',
+    async () => {
+      const disk = join(folder, 'disk');
+      mkdirSync(disk);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'tmpfs', disk]);
+      try {
+        const { status, stderr } = await dbench(
+          ['run', 'small.json', '--runs', 'disk', '--set', 'model.hidden=[900]'],
+          folder,
+        );
+        expect(stderr).toMatch(/cannot write disk\/.*the disk is full/);
+        expect(status).toBe(2);
+      } finally {
+        execFileSync('umount', [disk]);
+      }
+    },
+  );
 
   it('a damaged checkpoint or database is named', async () => {
     const [summary] = await json('run', 'small.json');

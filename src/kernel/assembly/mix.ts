@@ -21,21 +21,21 @@ let inputStride: usize = 0;
 let scratch: usize = 0;
 let scratchStride: usize = 0;
 
-// @ts-ignore: decorator
+// @ts-expect-error: decorator
 @inline
 function operand(program: usize): usize {
   const index = load<i32>(program);
   return index >= 0 ? input + <usize>index * inputStride : scratch + <usize>~index * scratchStride;
 }
 
-// @ts-ignore: decorator
+// @ts-expect-error: decorator
 @inline
 function add4(a: usize, b: usize, c: usize, d: usize): v128 {
   return f32x4.add(f32x4.add(v128.load(a), v128.load(b)), f32x4.add(v128.load(c), v128.load(d)));
 }
 
 /** sum/count as sum·high + sum·low with high + low = 1/count to 48 bits: one factor alone would let parameters drift by 3e-8 a step. */
-// @ts-ignore: decorator
+// @ts-expect-error: decorator
 @inline
 function shared(sum: v128, high: v128, low: v128): v128 {
   return f32x4.add(f32x4.mul(sum, high), f32x4.mul(sum, low));
@@ -71,7 +71,7 @@ function oct(a: usize, stride: usize, out: usize, bytes: usize): void {
   }
 }
 
-// @ts-ignore: decorator
+// @ts-expect-error: decorator
 @inline
 function add3(a: usize, b: usize, c: usize): v128 {
   return f32x4.add(f32x4.add(v128.load(a), v128.load(b)), v128.load(c));
@@ -102,7 +102,7 @@ function average3(table: usize, rows: i32, out: usize, outStride: usize, bytes: 
   }
 }
 
-// @ts-ignore: decorator
+// @ts-expect-error: decorator
 @inline
 function add5(a: usize, b: usize, c: usize, d: usize, e: usize): v128 {
   return f32x4.add(f32x4.add(add3(a, b, c), v128.load(d)), v128.load(e));
