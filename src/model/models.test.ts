@@ -4,7 +4,7 @@ import { onnx } from '../onnx/backend.ts';
 import { chain, momentum } from '../optim/transform.ts';
 import { initialise, rowSize } from './layout.ts';
 import { buildModel, modelSchema } from './models.ts';
-import { allocate, stepBuffers, trainStep } from './step.ts';
+import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep } from './step.ts';
 
 it.each([
   [{ kind: 'mlp' }, 784 * 128 + 128 + 128 * 10 + 10],
@@ -12,6 +12,12 @@ it.each([
   [{ kind: 'cnn' }, 16 * 25 + 16 + 32 * 16 * 25 + 32 + 32 * 49 * 128 + 128 + 1280 + 10],
 ])('%o has %i parameters', (settings, count) => {
   expect(rowSize(trainStep(buildModel(modelSchema.parse(settings)), 2, chain()).params)).toBe(count);
+});
+
+it('drops nothing outside training', () => {
+  const model = buildModel(modelSchema.parse({ kind: 'mlp', hidden: [8, 8], dropout: 0.5 }));
+  const masks = (step: Step) => step.program.nodes.filter(({ op }) => op === 'dropoutMask').length;
+  expect([trainStep(model, 2, chain()), gradientStep(model, 2), evalStep(model, 2)].map(masks)).toEqual([2, 2, 0]);
 });
 
 it('refuses settings that no model has', () => {
