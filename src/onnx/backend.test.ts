@@ -92,6 +92,21 @@ describe('bad input', () => {
   });
 });
 
+it('gives the same with two threads', async () => {
+  const [one, two] = [buffers(), buffers()];
+  for (const [memory, threads] of [
+    [one, 1],
+    [two, 2],
+  ] as const) {
+    const executable = await onnx.compile(classifier, { threads });
+    await executable.bind(memory)();
+    await executable.close();
+  }
+  // Equal logits: log 4.
+  expect(one.loss[0]).toBeCloseTo(Math.log(4), 6);
+  expect(two.loss[0]).toBeCloseTo(one.loss[0]!, 6);
+});
+
 it('reads and writes views in place, every time it runs', async () => {
   const program = trace((t) => ({ y: add(t.input('x', f32(3)), 1) }));
   const row = Float32Array.of(9, 1, 2, 3, 9, 0, 0, 0, 9);

@@ -15,29 +15,38 @@ import {
 import type { Named, Program } from '../tensor/program.ts';
 import { blockProbe, halt, type LoweringOptions, toOnnx } from './lowering.ts';
 
-const compiler = (name: string, adapt: () => Promise<LoweringOptions>): Backend => ({
-  name,
-  async compile(program, options = {}) {
-    checkProgram(program);
-    return new OnnxExecutable(program, await openSession(toOnnx(program, await adapt()), options));
-  },
-});
-
 /** Runs programs on the CPU with onnxruntime. */
-export const onnx = compiler('onnx', thisMachine);
+export const onnx: Backend = {
+  name: 'onnx',
+  async compile(program, options) {
+    checkProgram(program);
+    return new OnnxExecutable(program, await openSession(toOnnx(program, await thisMachine()), options));
+  },
+};
 
-/** The same with nothing but the ops that run everywhere: what an exported file does. */
-export const portableOnnx = compiler('portable onnx', async () => ({}));
+/** The same with nothing but the ops that run everywhere, optimized by onnxruntime: what users of an exported file get. */
+export const portableOnnx: Backend = {
+  name: 'portable onnx',
+  async compile(program, options) {
+    checkProgram(program);
+    return new OnnxExecutable(program, await openSession(toOnnx(program), { ...options, optimize: true }));
+  },
+};
+
+interface SessionOptions extends CompileOptions {
+  /** Whether onnxruntime shall rewrite the graph. Our own leave it nothing to gain, and load three times as fast without. */
+  readonly optimize?: boolean;
+}
 
 /** A session on the bytes of an ONNX file; a UserError when onnxruntime refuses them. */
-export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOptions = {}): Promise<InferenceSession> {
+export async function openSession(bytes: Uint8Array, options: SessionOptions = {}): Promise<InferenceSession> {
+  const { threads = 1, optimize = false } = options;
   try {
     return await InferenceSession.create(bytes, {
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
       executionMode: 'sequential',
-      // The lowering leaves nothing to gain: all levels run at the same speed, but loading takes three times as long.
-      graphOptimizationLevel: 'disabled',
+      graphOptimizationLevel: optimize ? 'all' : 'disabled',
       // A memory plan of the whole graph would be kept beside the memory of the first run: twice as much, and no faster.
       enableMemPattern: false,
       logSeverityLevel: 3,
@@ -54,12 +63,17 @@ export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOpt
  */
 const halted = 'Non tensor type is temporarily not supported.';
 
-async function runHalting(session: InferenceSession, feeds: Tensors, fetches: Tensors): Promise<void> {
-  try {
-    await session.run(feeds, session.outputNames.includes(halt) ? { [halt]: null, ...fetches } : fetches);
-  } catch (cause) {
-    if ((cause as Error).message !== halted) throw cause;
-  }
+/** A run that reads and writes the given tensors. */
+function haltingRun(session: InferenceSession, feeds: Tensors, outputs: Tensors): Run {
+  const fetches = session.outputNames.includes(halt) ? { [halt]: null, ...outputs } : outputs;
+  return async () => {
+    try {
+      await session.run(feeds, fetches);
+    } catch (cause) {
+      const { message } = cause as Error;
+      if (message !== halted) throw new UserError(`onnxruntime failed: ${message}`, { cause });
+    }
+  };
 }
 
 let probed: Promise<LoweringOptions> | undefined;
@@ -79,7 +93,7 @@ async function probe(): Promise<LoweringOptions> {
   const image = Float32Array.from({ length: 32 }, (_, i) => i);
   const blocks = new Float32Array(32);
   const tensor = (data: Float32Array) => new Tensor('float32', data, [1, 16, 1, 2]);
-  await runHalting(session, { x: tensor(image) }, { y: tensor(blocks) });
+  await haltingRun(session, { x: tensor(image) }, { y: tensor(blocks) })();
   await session.release();
   const at = blocks.indexOf(1);
   return at === 8 || at === 16 ? { portable: false, block: at, halting: true } : { portable: false };
@@ -101,17 +115,12 @@ class OnnxExecutable implements Executable {
     checkBuffers(this.program, buffers);
     const tensors = (names: readonly Named[]) =>
       Object.fromEntries(names.map(({ name, value }) => [name, this.#tensor(buffers[name]!, value)]));
-    const feeds = tensors(this.program.inputs);
-    const fetches = tensors(this.program.outputs);
+    const run = haltingRun(this.#session, tensors(this.program.inputs), tensors(this.program.outputs));
     const bounds = indexBounds(this.program);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');
       checkIndices(bounds, buffers);
-      try {
-        await runHalting(this.#session, feeds, fetches);
-      } catch (cause) {
-        throw new UserError(`onnxruntime failed: ${(cause as Error).message}`, { cause });
-      }
+      await run();
     };
   }
 
