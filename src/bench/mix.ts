@@ -66,7 +66,7 @@ async function measure({
   return best.map((ms, task) => {
     if (task === 0) return { name: 'memcpy', ms, edges: 0 };
     const topology = fitting[task - 1]!;
-    return { name: nameOf(topology), ms, edges: buildTopology(topology, n, 1).mixing(0).source.length };
+    return { name: nameOf(topology), ms, edges: buildTopology(topology, n, 1).round(0).sources.flat().length };
   });
 }
 
@@ -102,7 +102,6 @@ export const mixBench: Bench<MixOptions> = {
       ms,
       gigabytesPerSecond: usefulBytes / ms / 1e6,
       shareOfMemcpy: memcpy.ms / ms,
-      // Own parameters count as an edge: they are read and weighted like the others.
       edgesToRing: edges / ring.edges,
       timeToRing: ms / ring.ms,
     }));

@@ -7,7 +7,8 @@ const text = (blocks: readonly { first: number; size: number }[]) =>
 
 it('adds few neighbours one by one, in ascending order', () => {
   expect(text(blocksOf([0, 1, 7]))).toBe('0 1 7');
-  expect(text(blocksOf([3, 4, 5, 6, 7, 9]))).toBe('3 4+4 9');
+  expect(text(blocksOf([3, 4, 5, 6, 7, 8, 9, 11]))).toBe('3 4 5 6 7 8 9 11');
+  expect(text(blocksOf([3, 4, 5, 6, 7, 8, 9, 10, 12]))).toBe('3 4+4 8 9 10 12');
 });
 
 it('sums everybody as a tree', () => {

@@ -1,10 +1,10 @@
 /**
  * The one order in which parameters of several replicas are added.
  *
- * A set of replicas is cut into aligned blocks: the largest [m·s, (m+1)·s), s a power of two, that lie in the set. A block of four is
- * (a + b) + (c + d), a larger one the sum of its halves, and the blocks of the set are added in ascending order; two alone are no
- * block. So the few neighbours of a sparse topology are simply added in ascending order, everybody is summed in pairs as a tree, and
- * the same block has the same bits in every sum it is part of, whoever computes it.
+ * Every run of at least eight consecutive replicas in a set is cut into aligned blocks: the largest [m·s, (m+1)·s), s = 4, 8, 16, …,
+ * that lie in the run. A block of four is (a + b) + (c + d), a larger one the sum of its halves. Blocks and single replicas are added
+ * in ascending order. So the few neighbours of a sparse topology are simply added in ascending order, everybody is summed in pairs
+ * as a tree, and a block has the same bits in every sum it is part of, whoever computes it.
  */
 export interface Block {
   readonly first: number;
@@ -18,11 +18,14 @@ function largest(first: number, end: number): number {
   return size === 2 ? 1 : size;
 }
 
-/** Blocks of the replicas first … end−1. */
+/** Below this a run is too short for blocks to save work, and rows without them can be computed together. */
+const leastRun = 8;
+
+/** Blocks of the run of replicas first … end−1. */
 export function blocksOfRange(first: number, end: number): Block[] {
   const blocks: Block[] = [];
   for (let at = first; at < end; ) {
-    const size = largest(at, end);
+    const size = end - first < leastRun ? 1 : largest(at, end);
     blocks.push({ first: at, size });
     at += size;
   }

@@ -26,10 +26,12 @@ const pageBytes = 65536;
 const lineBytes = 64;
 const roundUp = (bytes: number, unit: number) => Math.ceil(bytes / unit) * unit;
 
-/** What should stay in a core's second-level cache while a block of columns is mixed. */
-const cacheBytes = 512 * 1024;
-/** So few rows at a time need no blocks: the longer the stretch of a row, the better the processor reads ahead. */
-const fewLive = 8;
+/**
+ * Whole rows are mixed at once, for the processor reads ahead best in long stretches, unless those that are needed again later
+ * exceed what a third-level cache may hold; then blocks of columns, as long as these rows fit a second-level cache.
+ */
+const wholeRowsBytes = 32 * 2 ** 20;
+const blocksBytes = 2 * 2 ** 20;
 const leastBlockBytes = 2048;
 
 interface Loaded {
@@ -47,11 +49,13 @@ class ShardKernel {
   readonly lanes: number;
   readonly lanesView: Float64Array;
   readonly #memory: Memory;
+  readonly #shared: boolean;
   #scratch = { start: 0, bytes: 0 };
   #loaded: Loaded | undefined;
 
   constructor(memory: Memory, shared: boolean) {
     this.#memory = memory;
+    this.#shared = shared;
     this.exports = new WebAssembly.Instance(shared ? modules.shared : modules.private, { env: { memory } })
       .exports as Exports;
     // A shared memory grows by a page that is this kernel's alone; a private one has its first page for it.
@@ -60,6 +64,7 @@ class ShardKernel {
   }
 
   #reserve(bytes: number): number {
+    if (!this.#shared) throw new Error('private memory has no room to mix rows: allocate it shared');
     if (bytes > this.#scratch.bytes) {
       const pages = Math.ceil((bytes * 1.5) / pageBytes);
       // What was reserved before is given up; sizes grow geometrically, so that is at most twice what is in use.
@@ -71,9 +76,9 @@ class ShardKernel {
   /** Copies a program into scratch memory, unless it is there from the last call. */
   load(program: Program, rowBytes: number): Loaded {
     if (this.#loaded?.program === program) return this.#loaded;
-    const few = program.live <= fewLive;
-    const fitting = Math.floor(cacheBytes / program.live / lineBytes) * lineBytes;
-    const blockBytes = few ? rowBytes : Math.min(rowBytes, Math.max(leastBlockBytes, fitting));
+    const fitting = Math.floor(blocksBytes / program.live / lineBytes) * lineBytes;
+    const whole = program.live * rowBytes <= wholeRowsBytes;
+    const blockBytes = whole ? rowBytes : Math.min(rowBytes, Math.max(leastBlockBytes, fitting));
     // An odd number of lines, as for rows.
     const nodeStride = blockBytes + (blockBytes % (2 * lineBytes) === 0 ? lineBytes : 2 * lineBytes);
     const codeBytes = roundUp(program.code.byteLength, lineBytes);

@@ -13,7 +13,10 @@ const WEIGHTED: i32 = 5;
 const REPEAT: i32 = 6;
 
 /** Bytes of a row after which the next row of a group is visited: long enough for the prefetcher, short enough for the L1 cache. */
-const STRIP: usize = 256;
+const STRIP: usize = 512;
+
+/** Rows written together where they are all the same. */
+const REPEATED: i32 = 10;
 
 // Where operands are found; set once a call. Negative operands are sums of blocks in scratch memory.
 let input: usize = 0;
@@ -21,21 +24,15 @@ let inputStride: usize = 0;
 let scratch: usize = 0;
 let scratchStride: usize = 0;
 
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function operand(program: usize): usize {
   const index = load<i32>(program);
   return index >= 0 ? input + <usize>index * inputStride : scratch + <usize>~index * scratchStride;
 }
 
-// @ts-expect-error: decorator
-@inline
-function add4(a: usize, b: usize, c: usize, d: usize): v128 {
-  return f32x4.add(f32x4.add(v128.load(a), v128.load(b)), f32x4.add(v128.load(c), v128.load(d)));
-}
-
 /** sum/count as sum·high + sum·low with high + low = 1/count to 48 bits: one factor alone would let parameters drift by 3e-8 a step. */
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function shared(sum: v128, high: v128, low: v128): v128 {
   return f32x4.add(f32x4.mul(sum, high), f32x4.mul(sum, low));
@@ -49,10 +46,12 @@ function pair(a: usize, b: usize, out: usize, bytes: usize): void {
 }
 
 function quad(a: usize, b: usize, c: usize, d: usize, out: usize, bytes: usize): void {
-  for (let i: usize = 0; i < bytes; i += 32) {
-    v128.store(out + i, add4(a + i, b + i, c + i, d + i));
-    const j = i + 16;
-    v128.store(out + j, add4(a + j, b + j, c + j, d + j));
+  for (let i: usize = 0; i < bytes; i += 64) {
+    const y = out + i;
+    v128.store(y, f32x4.add(f32x4.add(v128.load(a + i), v128.load(b + i)), f32x4.add(v128.load(c + i), v128.load(d + i))));
+    v128.store(y, f32x4.add(f32x4.add(v128.load(a + i, 16), v128.load(b + i, 16)), f32x4.add(v128.load(c + i, 16), v128.load(d + i, 16))), 16);
+    v128.store(y, f32x4.add(f32x4.add(v128.load(a + i, 32), v128.load(b + i, 32)), f32x4.add(v128.load(c + i, 32), v128.load(d + i, 32))), 32);
+    v128.store(y, f32x4.add(f32x4.add(v128.load(a + i, 48), v128.load(b + i, 48)), f32x4.add(v128.load(c + i, 48), v128.load(d + i, 48))), 48);
   }
 }
 
@@ -64,17 +63,13 @@ function oct(a: usize, stride: usize, out: usize, bytes: usize): void {
   const f = e + stride;
   const g = f + stride;
   const h = g + stride;
-  for (let i: usize = 0; i < bytes; i += 32) {
-    v128.store(out + i, f32x4.add(add4(a + i, b + i, c + i, d + i), add4(e + i, f + i, g + i, h + i)));
-    const j = i + 16;
-    v128.store(out + j, f32x4.add(add4(a + j, b + j, c + j, d + j), add4(e + j, f + j, g + j, h + j)));
+  for (let i: usize = 0; i < bytes; i += 64) {
+    const y = out + i;
+    v128.store(y, f32x4.add(f32x4.add(f32x4.add(v128.load(a + i), v128.load(b + i)), f32x4.add(v128.load(c + i), v128.load(d + i))), f32x4.add(f32x4.add(v128.load(e + i), v128.load(f + i)), f32x4.add(v128.load(g + i), v128.load(h + i)))));
+    v128.store(y, f32x4.add(f32x4.add(f32x4.add(v128.load(a + i, 16), v128.load(b + i, 16)), f32x4.add(v128.load(c + i, 16), v128.load(d + i, 16))), f32x4.add(f32x4.add(v128.load(e + i, 16), v128.load(f + i, 16)), f32x4.add(v128.load(g + i, 16), v128.load(h + i, 16)))), 16);
+    v128.store(y, f32x4.add(f32x4.add(f32x4.add(v128.load(a + i, 32), v128.load(b + i, 32)), f32x4.add(v128.load(c + i, 32), v128.load(d + i, 32))), f32x4.add(f32x4.add(v128.load(e + i, 32), v128.load(f + i, 32)), f32x4.add(v128.load(g + i, 32), v128.load(h + i, 32)))), 32);
+    v128.store(y, f32x4.add(f32x4.add(f32x4.add(v128.load(a + i, 48), v128.load(b + i, 48)), f32x4.add(v128.load(c + i, 48), v128.load(d + i, 48))), f32x4.add(f32x4.add(v128.load(e + i, 48), v128.load(f + i, 48)), f32x4.add(v128.load(g + i, 48), v128.load(h + i, 48)))), 48);
   }
-}
-
-// @ts-expect-error: decorator
-@inline
-function add3(a: usize, b: usize, c: usize): v128 {
-  return f32x4.add(f32x4.add(v128.load(a), v128.load(b)), v128.load(c));
 }
 
 /** A ring's rows. */
@@ -90,22 +85,28 @@ function average3(table: usize, rows: i32, out: usize, outStride: usize, bytes: 
       for (let i = strip; i < end; i += 64) {
         const x = shift + i;
         const y = to + i;
-        v128.store(y, shared(add3(a + x, b + x, c + x), high, low));
-        const x1 = x + 16;
-        v128.store(y, shared(add3(a + x1, b + x1, c + x1), high, low), 16);
-        const x2 = x + 32;
-        v128.store(y, shared(add3(a + x2, b + x2, c + x2), high, low), 32);
-        const x3 = x + 48;
-        v128.store(y, shared(add3(a + x3, b + x3, c + x3), high, low), 48);
+        const p = a + x;
+        let s0 = v128.load(p);
+        let s1 = v128.load(p, 16);
+        let s2 = v128.load(p, 32);
+        let s3 = v128.load(p, 48);
+        const bx = b + x;
+        s0 = f32x4.add(s0, v128.load(bx));
+        s1 = f32x4.add(s1, v128.load(bx, 16));
+        s2 = f32x4.add(s2, v128.load(bx, 32));
+        s3 = f32x4.add(s3, v128.load(bx, 48));
+        const cx = c + x;
+        s0 = f32x4.add(s0, v128.load(cx));
+        s1 = f32x4.add(s1, v128.load(cx, 16));
+        s2 = f32x4.add(s2, v128.load(cx, 32));
+        s3 = f32x4.add(s3, v128.load(cx, 48));
+        v128.store(y, shared(s0, high, low));
+        v128.store(y, shared(s1, high, low), 16);
+        v128.store(y, shared(s2, high, low), 32);
+        v128.store(y, shared(s3, high, low), 48);
       }
     }
   }
-}
-
-// @ts-expect-error: decorator
-@inline
-function add5(a: usize, b: usize, c: usize, d: usize, e: usize): v128 {
-  return f32x4.add(f32x4.add(add3(a, b, c), v128.load(d)), v128.load(e));
 }
 
 /** A torus's rows. */
@@ -123,13 +124,35 @@ function average5(table: usize, rows: i32, out: usize, outStride: usize, bytes: 
       for (let i = strip; i < end; i += 64) {
         const x = shift + i;
         const y = to + i;
-        v128.store(y, shared(add5(a + x, b + x, c + x, d + x, e + x), high, low));
-        const x1 = x + 16;
-        v128.store(y, shared(add5(a + x1, b + x1, c + x1, d + x1, e + x1), high, low), 16);
-        const x2 = x + 32;
-        v128.store(y, shared(add5(a + x2, b + x2, c + x2, d + x2, e + x2), high, low), 32);
-        const x3 = x + 48;
-        v128.store(y, shared(add5(a + x3, b + x3, c + x3, d + x3, e + x3), high, low), 48);
+        const p = a + x;
+        let s0 = v128.load(p);
+        let s1 = v128.load(p, 16);
+        let s2 = v128.load(p, 32);
+        let s3 = v128.load(p, 48);
+        const bx = b + x;
+        s0 = f32x4.add(s0, v128.load(bx));
+        s1 = f32x4.add(s1, v128.load(bx, 16));
+        s2 = f32x4.add(s2, v128.load(bx, 32));
+        s3 = f32x4.add(s3, v128.load(bx, 48));
+        const cx = c + x;
+        s0 = f32x4.add(s0, v128.load(cx));
+        s1 = f32x4.add(s1, v128.load(cx, 16));
+        s2 = f32x4.add(s2, v128.load(cx, 32));
+        s3 = f32x4.add(s3, v128.load(cx, 48));
+        const dx = d + x;
+        s0 = f32x4.add(s0, v128.load(dx));
+        s1 = f32x4.add(s1, v128.load(dx, 16));
+        s2 = f32x4.add(s2, v128.load(dx, 32));
+        s3 = f32x4.add(s3, v128.load(dx, 48));
+        const ex = e + x;
+        s0 = f32x4.add(s0, v128.load(ex));
+        s1 = f32x4.add(s1, v128.load(ex, 16));
+        s2 = f32x4.add(s2, v128.load(ex, 32));
+        s3 = f32x4.add(s3, v128.load(ex, 48));
+        v128.store(y, shared(s0, high, low));
+        v128.store(y, shared(s1, high, low), 16);
+        v128.store(y, shared(s2, high, low), 32);
+        v128.store(y, shared(s3, high, low), 48);
       }
     }
   }
@@ -200,6 +223,13 @@ function weighted(table: usize, count: i32, rows: i32, out: usize, outStride: us
   }
 }
 
+function repeat(out: usize, outStride: usize, rows: i32, from: usize, bytes: usize): void {
+  for (let strip: usize = 0; strip < bytes; strip += STRIP) {
+    const length = min(STRIP, bytes - strip);
+    for (let row = 0; row < rows; row++) copy(out + <usize>row * outStride + strip, from + strip, length);
+  }
+}
+
 /** Bytes must be a multiple of 64; `table` has room for two words an operand of the longest instruction. */
 export function mix(
   program: usize,
@@ -261,7 +291,8 @@ export function mix(
     } else if (instruction == REPEAT) {
       const rows = load<i32>(program);
       program += 4;
-      for (let row = 0; row < rows; row++) copy(output + (index + row) * outputStride, previous, bytes);
+      for (let row = 0; row < rows; row += REPEATED)
+        repeat(output + (index + row) * outputStride, outputStride, min(REPEATED, rows - row), previous, bytes);
     } else unreachable();
   }
 }
