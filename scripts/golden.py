@@ -373,7 +373,12 @@ def results(case, dtype, noise=0):
             optimizer.step()
             losses.append(loss.item())
         moved = {name: p.detach() - start[name] for name, p in model.named_parameters()}
-        found["steps"][name] = {"losses": losses, "moved": moved, "state": dict(state_of(model))}
+        state = dict(state_of(model))
+        model.eval()
+        model.state = None  # an evaluation starts at the beginning of its text
+        with torch.no_grad():
+            evaluated = F.cross_entropy(model(x), labels).item()
+        found["steps"][name] = {"losses": losses, "moved": moved, "state": state, "evalLoss": evaluated}
     return found
 
 
@@ -466,6 +471,7 @@ def main():
                     "optimizer": OPTIMIZERS[optimizer][0],
                     "learningRate": OPTIMIZERS[optimizer][1],
                     "losses": [number(loss) for loss in step["losses"]],
+                    "evalLoss": number(step["evalLoss"]),
                     "moved": summary(step["moved"], 40),
                     "state": summary(step["state"], 20),
                     "float32Error": {

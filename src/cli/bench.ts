@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
 import type { Bench, BenchOption } from '../bench/bench.ts';
 import { mixBench } from '../bench/mix.ts';
+import { command as stepCommand } from './bench-step.ts';
 import { table } from './print.ts';
 
 const benches: Readonly<Record<string, { readonly summary: string; readonly bench: Bench<never> }>> = {
@@ -16,6 +17,10 @@ function whole({ flags, least, most }: BenchOption, text: string): number {
 
 export function command(): Command {
   const all = new Command('bench').usage('<what> [options]');
+  // Has settings of its own: a model's.
+  all.addCommand(
+    stepCommand().name('step').description('one training step of a model, against this machine’s matrix product'),
+  );
   for (const [name, { summary, bench }] of Object.entries(benches)) {
     const one = new Command(name).description(summary).option('--json', 'print JSON');
     for (const option of bench.options)

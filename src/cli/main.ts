@@ -6,7 +6,7 @@ import { suggest, UserError } from '../base/error.ts';
 interface Row {
   readonly summary: string;
   /** Loaded only when asked for, so that `dbench --help` answers at once. */
-  load(): Promise<{ command(): Command }>;
+  load(): Promise<{ command(): Command | Promise<Command> }>;
 }
 
 const commands: Readonly<Record<string, Row>> = {
@@ -24,6 +24,7 @@ const commands: Readonly<Record<string, Row>> = {
   validate: { summary: 'check an experiment file and show it with all defaults', load: () => import('./validate.ts') },
   schema: { summary: 'print the JSON Schema of experiment files, for editors', load: () => import('./schema.ts') },
   data: { summary: 'data sets: list, get, verify, and how one is dealt to replicas', load: () => import('./data.ts') },
+  model: { summary: 'the tensors of a model; its training step as an ONNX file', load: () => import('./model.ts') },
   bench: {
     summary: 'what this machine reaches, against a yardstick in the same run',
     load: () => import('./bench.ts'),
@@ -52,7 +53,7 @@ async function run(args: readonly string[]): Promise<void> {
     );
   const [name] = args;
   for (const [key, row] of Object.entries(commands)) {
-    if (key === name) program.addCommand((await row.load()).command().description(row.summary));
+    if (key === name) program.addCommand((await (await row.load()).command()).description(row.summary));
     else program.command(key).description(row.summary);
   }
   if (name !== undefined && !name.startsWith('-') && name !== 'help' && !(name in commands))

@@ -4,7 +4,7 @@ import type { Model, Task } from '../../src/model/context.ts';
 import { densenet, densenet100Schema } from '../../src/model/densenet.ts';
 import { initialise, type Layout } from '../../src/model/layout.ts';
 import { buildModel, modelSchema } from '../../src/model/models.ts';
-import { allocate, gradientStep, type Step, stepBuffers, trainStep } from '../../src/model/step.ts';
+import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep } from '../../src/model/step.ts';
 import { onnx } from '../../src/onnx/backend.ts';
 import { optimizer, optimizerSchema } from '../../src/optim/optimizer.ts';
 import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
@@ -39,6 +39,8 @@ interface Golden {
     readonly optimizer: unknown;
     readonly learningRate: number;
     readonly losses: readonly number[];
+    /** Of the model after the steps, with its running statistics. */
+    readonly evalLoss: number;
     readonly moved: Tensors;
     readonly state: Tensors;
     readonly float32Error: { readonly moved: number; readonly state: number };
@@ -94,6 +96,17 @@ function off(
   return wrong;
 }
 
+async function evaluated(model: Model, golden: Golden, trained: ReturnType<typeof memoryOf>): Promise<number> {
+  const step = evalStep(model, golden.batch);
+  const executable = await onnx.compile(step.program);
+  const memory = memoryOf(step, golden);
+  memory.params!.set(trained.params!);
+  if (!model.sequential) memory.state?.set(trained.state!);
+  await executable.bind(stepBuffers(step, memory))();
+  await executable.close();
+  return memory.losses!.reduce((sum, loss) => sum + loss, 0) / memory.losses!.length;
+}
+
 const folder = new URL('../golden/', import.meta.url);
 for (const file of readdirSync(folder)) {
   const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
@@ -113,7 +126,7 @@ for (const file of readdirSync(folder)) {
       }).toEqual({ gradient: {}, state: {} });
     });
 
-    for (const { name, learningRate, losses, moved, state, float32Error, ...settings } of golden.steps)
+    for (const { name, learningRate, losses, evalLoss, moved, state, float32Error, ...settings } of golden.steps)
       it(`three steps of ${name}`, async () => {
         const step = trainStep(model, golden.batch, optimizer(optimizerSchema.parse(settings.optimizer)));
         const executable = await onnx.compile(step.program);
@@ -135,6 +148,7 @@ for (const file of readdirSync(folder)) {
           moved: off(way, step.params, moved, float32Error.moved, start),
           state: off(memory.state ?? [], step.state, state, float32Error.state),
         }).toEqual({ moved: {}, state: {} });
+        expect((await evaluated(model, golden, memory)) / evalLoss, 'evaluation').toBeCloseTo(1, 5);
       });
   });
 }

@@ -16,7 +16,7 @@ export function axpy(y: usize, factor: f32, x: usize, bytes: usize): void {
   }
 }
 
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function low(address: usize): v128 {
   return f64x2.promote_low_f32x4(v128.load64_zero(address));
@@ -27,7 +27,7 @@ const DIFFERENCE: i32 = 1;
 const PRODUCT: i32 = 2;
 
 /** What two columns contribute; products of float32 are exact in float64. */
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function term(kind: i32, x: usize, y: usize): v128 {
   const a = low(x);
@@ -37,7 +37,7 @@ function term(kind: i32, x: usize, y: usize): v128 {
   return f64x2.mul(d, d);
 }
 
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function single(kind: i32, x: usize, y: usize): f64 {
   const a = <f64>load<f32>(x);
@@ -48,7 +48,7 @@ function single(kind: i32, x: usize, y: usize): f64 {
 }
 
 /** Columns [from, to) of the rows that begin at x and y. */
-// @ts-expect-error: decorator
+// @ts-ignore: decorator
 @inline
 function reduce(kind: i32, x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
   let c = from;

@@ -1,0 +1,134 @@
+/**
+ * Training steps of DBench against PyTorch: both on one thread of the same core, in turns, so that whatever else the
+ * machine does meets both alike. Needs Debian's python3-torch and libopenblas0-pthread, and Linux's taskset.
+ *
+ *     npx tsx bench/compare.ts [--seconds 10] [--core 0] [--json] [mlp cnn lstm resnet20]
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpus, loadavg } from 'node:os';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { quantile } from '../src/base/statistics.ts';
+import { prepareStep, timed } from '../src/bench/step.ts';
+import { number, table } from '../src/cli/print.ts';
+import { modelSchema, usualTask } from '../src/model/models.ts';
+import { optimizerSchema } from '../src/optim/optimizer.ts';
+
+interface Case {
+  readonly title: string;
+  readonly model: Readonly<Record<string, unknown>>;
+  readonly classes?: number;
+  readonly batch: number;
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  mlp: { title: 'mlp 784-128-10, batch 32', model: { kind: 'mlp' }, batch: 32 },
+  cnn: { title: 'cnn (defaults), batch 32', model: { kind: 'cnn' }, batch: 32 },
+  lstm: {
+    title: 'lstm 2×256, 2,000 words, batch 20, bptt 30',
+    model: { kind: 'lstm', layers: 2, hidden: 256 },
+    classes: 2000,
+    batch: 20,
+  },
+  resnet20: { title: 'resnet20, batch 32', model: { kind: 'resnet20' }, batch: 32 },
+};
+
+/** Our side: the same protocol as torch_step.py. */
+async function serve(name: string): Promise<void> {
+  const { model: settings, classes, batch } = cases[name]!;
+  const model = modelSchema.parse(settings);
+  const usual = usualTask(model.kind);
+  const optimizer = optimizerSchema.parse({ kind: 'sgd', momentum: 0.9, weightDecay: 1e-4, decayExcept: [] });
+  const task = { ...usual, classes: classes ?? usual.classes };
+  const { run } = await prepareStep({ model, task, optimizer, batch, threads: 1 });
+  await timed(run, 0, 3);
+  console.log('{}');
+  for await (const line of createInterface(process.stdin))
+    console.log(JSON.stringify(await timed(run, 1000 * Number(line))));
+}
+
+class Side {
+  readonly #process: ChildProcess;
+  readonly #lines: AsyncIterator<string>;
+
+  constructor(core: string, command: readonly string[]) {
+    this.#process = spawn('taskset', ['-c', core, ...command], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, OPENBLAS_NUM_THREADS: '1', OMP_NUM_THREADS: '1' },
+    });
+    this.#lines = createInterface(this.#process.stdout!)[Symbol.asyncIterator]();
+  }
+
+  async answer(): Promise<unknown> {
+    const { value, done } = await this.#lines.next();
+    if (done) throw new Error('the process ended; is python3-torch installed?');
+    return JSON.parse(value);
+  }
+
+  measure(seconds: number): Promise<unknown> {
+    this.#process.stdin!.write(`${seconds}\n`);
+    return this.answer();
+  }
+
+  close(): void {
+    this.#process.stdin!.end();
+  }
+}
+
+async function compare(name: string, seconds: number, core: string) {
+  const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
+  const ours = new Side(core, [process.execPath, ...process.execArgv, here('compare.ts'), '--serve', name]);
+  await ours.answer();
+  const torch = new Side(core, ['/usr/bin/python3', here('torch_step.py'), name]);
+  const { version } = (await torch.answer()) as { version: string };
+  const times: { ours: number[]; torch: number[] } = { ours: [], torch: [] };
+  const rounds = 8;
+  for (let round = 0; round < rounds; round++) {
+    times.ours.push(...((await ours.measure(seconds / rounds / 2)) as number[]));
+    times.torch.push(...((await torch.measure(seconds / rounds / 2)) as number[]));
+  }
+  ours.close();
+  torch.close();
+  const [oursMs, torchMs] = [quantile(times.ours, 0.5), quantile(times.torch, 0.5)];
+  return { name, title: cases[name]!.title, oursMs, torchMs, ratio: torchMs / oursMs, torchVersion: version };
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string', default: '16' },
+    core: { type: 'string', default: '0' },
+    json: { type: 'boolean', default: false },
+    serve: { type: 'string' },
+  },
+});
+if (values.serve !== undefined) await serve(values.serve);
+else {
+  const found = [];
+  for (const name of positionals.length > 0 ? positionals : Object.keys(cases))
+    found.push(await compare(name, Number(values.seconds), values.core));
+  const context = {
+    cpu: cpus()[0]!.model.trim(),
+    node: process.version,
+    torch: found[0]!.torchVersion,
+    load: loadavg(),
+  };
+  if (values.json) console.log(JSON.stringify({ ...context, found }, null, 2));
+  else {
+    console.log(
+      `one thread of ${context.cpu}, Node ${context.node}, PyTorch ${context.torch}, load ${number(context.load[0]!, 3)}; median step`,
+    );
+    console.log(
+      table(
+        ['step', 'DBench ms', 'PyTorch ms', 'PyTorch / DBench'],
+        found.map(({ title, oursMs, torchMs, ratio }) => [
+          title,
+          number(oursMs, 4),
+          number(torchMs, 4),
+          `${ratio.toFixed(2)}×`,
+        ]),
+      ),
+    );
+  }
+}

@@ -1,0 +1,50 @@
+import { Option } from 'commander';
+import { UserError } from '../base/error.ts';
+import { parse } from '../base/schema.ts';
+import { override, parseText } from '../experiment/experiment.ts';
+import type { Task } from '../model/context.ts';
+import { type ModelSettings, modelSchema, usualTask } from '../model/models.ts';
+import { type OptimizerSettings, optimizerSchema } from '../optim/optimizer.ts';
+
+/** Options that several commands share, and what they stand for. */
+
+export interface ModelOptions {
+  readonly set: readonly string[];
+  readonly shape?: Task['shape'];
+  readonly classes?: number;
+  readonly batch: number;
+  readonly optimizer: string;
+}
+
+export const wholeNumber = (option: string) => (text: string) => {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 1) return value;
+  throw new UserError(`${option} must be a whole number from 1, got "${text}"`);
+};
+
+const shape = (text: string): Task['shape'] => text.split(',').map(wholeNumber('--shape'));
+
+export const modelOptions = (batch: number): readonly Option[] => [
+  new Option('--set <path=value>', 'override a setting of the model (repeatable)')
+    .argParser((value, all: string[]) => [...all, value])
+    .default([], 'none'),
+  new Option('--shape <sizes>', 'of one sample, as in 3,32,32; that of its usual data by default').argParser(shape),
+  new Option('--classes <count>', 'classes or words; those of its usual data by default').argParser(
+    wholeNumber('--classes'),
+  ),
+  new Option('--batch <size>', 'samples of one step').argParser(wholeNumber('--batch')).default(batch),
+  new Option('--optimizer <settings>', 'a kind, or settings as in "{ kind: adam, beta1: 0.8 }"').default('sgd'),
+];
+
+export const modelSettings = (kind: string, { set }: ModelOptions): ModelSettings =>
+  parse(modelSchema, set.reduce<unknown>(override, { kind }), 'model');
+
+export function optimizerSettings({ optimizer }: ModelOptions): OptimizerSettings {
+  const given = parseText(optimizer, '--optimizer');
+  return parse(optimizerSchema, typeof given === 'string' ? { kind: given } : given, '--optimizer');
+}
+
+export function taskOf({ kind }: ModelSettings, { shape, classes }: ModelOptions): Task {
+  const usual = usualTask(kind);
+  return { shape: shape ?? usual.shape, classes: classes ?? usual.classes };
+}

@@ -1,0 +1,28 @@
+import { type Node, type OpKind, type Program, type Shape, sizeOf } from '../tensor/program.ts';
+
+type Count = (inputs: readonly Shape[], outputs: readonly Shape[], node: Node) => number;
+
+/** Each filter meets every output element of its channel once. */
+const convolution = (output: Shape, weight: Shape) => (2 * sizeOf(output) * sizeOf(weight)) / weight[0]!;
+const recurrence = ([time, batch]: Shape, input: Shape, hidden: Shape) =>
+  2 * time! * batch! * (sizeOf(input) + sizeOf(hidden));
+
+/** Products and convolutions; all else is little beside them. */
+const counts: { readonly [K in OpKind]?: Count } = {
+  matmul: ([a], [y], { attributes }) =>
+    2 * sizeOf(y!) * a!['transposeA' in attributes && attributes.transposeA ? 0 : 1]!,
+  conv2d: ([, weight], [y]) => convolution(y!, weight!),
+  convGradInput: ([dy, weight]) => convolution(dy!, weight!),
+  convGradWeight: ([dy], [dweight]) => convolution(dy!, dweight!),
+  lstm: ([x, , , input, hidden]) => recurrence(x!, input!, hidden!),
+  lstmGrad: ([, , , x, , , input, hidden]) => 2 * recurrence(x!, input!, hidden!),
+};
+
+/** Floating-point operations of one run, a multiplication and an addition counted as two. */
+export function flopsOf(program: Program): number {
+  const shapes = (values: readonly number[]) => values.map((value) => program.types[value]!.shape);
+  return program.nodes.reduce(
+    (sum, node) => sum + (counts[node.op]?.(shapes(node.inputs), shapes(node.outputs), node) ?? 0),
+    0,
+  );
+}
