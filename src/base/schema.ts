@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { suggest, UserError } from './error.ts';
 
+/** Settings after parsing: nobody writes to them. */
+export type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
+
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** What a schema allows, in words: "a whole number from 1 to 7", "one of: ring, torus". */
@@ -27,15 +30,13 @@ export function describe(schema: JsonSchema): string {
   }
 }
 
-function range(schema: JsonSchema): string {
+function range({ minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): string {
   const bound = (value: unknown, word: string) =>
-    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? ` ${word} ${value}` : '';
-  return (
-    bound(schema.minimum, 'from') +
-    bound(schema.exclusiveMinimum, 'above') +
-    bound(schema.maximum, 'to') +
-    bound(schema.exclusiveMaximum, 'below')
-  );
+    typeof value === 'number' && Math.abs(value) < Number.MAX_SAFE_INTEGER ? [`${word} ${value}`] : [];
+  const low = [...bound(minimum, 'from'), ...bound(exclusiveMinimum, 'above')];
+  const high = [...bound(maximum, low[0]?.startsWith('from') ? 'to' : 'at most'), ...bound(exclusiveMaximum, 'below')];
+  const joint = high[0]?.startsWith('to') ? ' ' : ' and ';
+  return low.length + high.length === 0 ? '' : ` ${[...low, ...high].join(joint)}`;
 }
 
 function show(value: unknown): string {

@@ -1,23 +1,39 @@
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
+import { UserError } from '../base/error.ts';
+import type { Bench, BenchOption } from '../bench/bench.ts';
+import { mixBench } from '../bench/mix.ts';
+import { command as stepCommand } from './bench-step.ts';
+import { table } from './print.ts';
 
-interface Row {
-  readonly name: string;
-  readonly summary: string;
-  load(): Promise<{ command(): Command }>;
+const benches: Readonly<Record<string, { readonly summary: string; readonly bench: Bench<never> }>> = {
+  mix: { summary: 'mixing of replica rows, as a share of memory copy', bench: mixBench },
+};
+
+function whole({ flags, least, most }: BenchOption, text: string): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new UserError(`${flags.match(/--\w+/)![0]} must be a whole number from ${least} to ${most}, got "${text}"`);
 }
 
-/** What can be timed: a file that exports `command()`, and a row. */
-const rows: readonly Row[] = [
-  {
-    name: 'step',
-    summary: 'one training step of a model, against this machine’s matrix product',
-    load: () => import('./bench-step.ts'),
-  },
-];
-
-export async function command(): Promise<Command> {
-  const bench = new Command('bench');
-  for (const { name, summary, load } of rows)
-    bench.addCommand((await load()).command().name(name).description(summary));
-  return bench;
+export function command(): Command {
+  const all = new Command('bench').usage('<what> [options]');
+  // Has settings of its own: a model's.
+  all.addCommand(
+    stepCommand().name('step').description('one training step of a model, against this machine’s matrix product'),
+  );
+  for (const [name, { summary, bench }] of Object.entries(benches)) {
+    const one = new Command(name).description(summary).option('--json', 'print JSON');
+    for (const option of bench.options)
+      one.addOption(
+        new Option(option.flags, option.description).default(option.default).argParser((text) => whole(option, text)),
+      );
+    all.addCommand(
+      one.action(async (options: { json?: true }) => {
+        const { data, title, headers, rows, note } = await bench.run(options as never);
+        if (options.json) return console.log(JSON.stringify(data, null, 2));
+        console.log(`${title}\n\n${table(headers, rows)}\n\n${note}`);
+      }),
+    );
+  }
+  return all;
 }

@@ -1,8 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { availableParallelism, cpus, freemem, homedir, totalmem } from 'node:os';
-import { join } from 'node:path';
+import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { Command } from 'commander';
+import { dataFolder } from '../data/folder.ts';
 import { bytes, fields } from './print.ts';
 
 /** First line that a program prints, or null where it is not installed. */
@@ -28,11 +28,6 @@ async function onnxruntime(): Promise<{ version: string; providers: string[] } |
   } catch (error) {
     return { error: (error as Error).message.split('\n')[0]! };
   }
-}
-
-/** Where downloaded data sets are kept. */
-function dataFolder(): string {
-  return process.env.DBENCH_DATA ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'dbench');
 }
 
 async function examine() {

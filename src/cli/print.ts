@@ -21,13 +21,17 @@ export function fields(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`).join('\n');
 }
 
-/** Columns under their headers; the first is text, the rest are numbers and end flush right. */
-export function table(headers: readonly string[], rows: readonly (readonly string[])[]): string {
+/** Columns under their headers; the first and those in `text` are text, the rest are numbers and end flush right. */
+export function table(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  text: readonly string[] = [],
+): string {
   const widths = headers.map((header, c) => Math.max(header.length, ...rows.map((row) => row[c]!.length)));
   const line = (cells: readonly string[]) =>
     cells
-      .map((cell, c) => (c === 0 ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
+      .map((cell, c) => (c === 0 || text.includes(headers[c]!) ? cell.padEnd(widths[c]!) : cell.padStart(widths[c]!)))
       .join('  ')
       .trimEnd();
-  return [line(headers), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
+  return [line(headers), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
 }

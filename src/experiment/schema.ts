@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { algorithmSchema, consensusSchema } from '../algorithm/schema.ts';
 import { maxSeed } from '../base/random.ts';
+import type { DeepReadonly } from '../base/schema.ts';
 import { dataSchema } from '../data/schema.ts';
 import { modelSchema } from '../model/models.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
@@ -60,8 +61,6 @@ export const experimentSchema = z.strictObject({
     .optional()
     .describe('runs to compare: a name and what differs from the rest of the file'),
 });
-
-type DeepReadonly<T> = T extends object ? { readonly [K in keyof T]: DeepReadonly<T[K]> } : T;
 
 /** One fully specified run, as plain data. */
 export type Experiment = DeepReadonly<z.output<typeof runSchema>>;

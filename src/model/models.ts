@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../base/schema.ts';
 import { cnn, cnnSchema } from './cnn.ts';
 import type { Model, Task } from './context.ts';
 import { densenet100, densenet100Schema } from './densenet.ts';
@@ -14,7 +15,7 @@ export const modelSchema = z.discriminatedUnion('kind', [
   densenet100Schema,
   lstmSchema,
 ]);
-export type ModelSettings = Readonly<z.output<typeof modelSchema>>;
+export type ModelSettings = DeepReadonly<z.output<typeof modelSchema>>;
 export type ModelKind = ModelSettings['kind'];
 
 interface Row<Kind extends ModelKind> {

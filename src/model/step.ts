@@ -63,6 +63,27 @@ export function gradientStep(model: Model, batchSize: number): Step {
   });
 }
 
+/** (params, slots, gradient, learningRate, step) → (params', slots'): the optimizer alone, for a gradient from elsewhere. */
+export function updateStep({ params, batch }: Step, transform: Transform): Step {
+  const trace = new Trace();
+  const row = (name: string) => params.map((tensor) => trace.input(`${name}/${tensor.name}`, f32(...tensor.shape)));
+  const parameters = row('params').map((tensor, i) => ({ tensor, kind: params[i]!.kind }));
+  const update = {
+    updates: row('gradient'),
+    parameters,
+    slots: transform.slots.map(row),
+    learningRate: trace.input('learningRate', f32()),
+    step: trace.input('step', f32()),
+  };
+  const changed = transform.apply(update);
+  const next = descend({ ...update, updates: changed.updates });
+  const outputs = [
+    named("params'", params, next),
+    ...transform.slots.map((slot, i) => named(`${slot}'`, params, changed.slots[i]!)),
+  ];
+  return { program: trace.program(Object.assign({}, ...outputs)), params, state: [], slots: transform.slots, batch };
+}
+
 /**
  * (params, state, x, labels) → (losses, correct), one number for each label, so that a batch that is only partly filled
  * can be counted in part; `state'` as well when the model changes its state outside training.
@@ -127,7 +148,9 @@ export function stepBuffers(step: Step, given: Buffers): Buffers {
 }
 
 /** New memory for everything a step reads or writes, all zero. */
-export function allocate(step: Step): Record<string, Float32Array> & { x: Numbers; labels: Int32Array } {
+export function allocate(
+  step: Step,
+): Record<string, Float32Array> & { x: Numbers; labels: Int32Array; key: Int32Array } {
   const rows = rowsOf(step);
   const single = [...step.program.inputs, ...step.program.outputs].filter(({ name }) => !(name.split('/')[0]! in rows));
   return Object.fromEntries([

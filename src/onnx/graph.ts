@@ -24,6 +24,15 @@ export class Graph {
   readonly #parts = new Map<Name, readonly Name[]>();
   /** What a lowering leaves for a later one, such as the other layout of a value. */
   readonly #kept = new Map<string, Name>();
+  /** Whether only standard ops may be used. */
+  readonly portable: boolean;
+  /** Channels in a block of onnxruntime's fast convolutions on this machine; 1 where there are none. */
+  readonly block: number;
+
+  constructor(portable: boolean, block = 1) {
+    this.portable = portable;
+    this.block = block;
+  }
 
   /** Appends a node; `Domain:Op` for ops outside the standard set. */
   op(type: string, inputs: readonly Name[], attributes: Readonly<Record<string, Attribute>> = {}): Name {
@@ -87,6 +96,13 @@ export class Graph {
 
   sum(x: Name, axes: readonly number[], keep = false): Name {
     return this.op('ReduceSum', [x, this.ints(axes)], { keepdims: keep ? 1 : 0 });
+  }
+
+  /** a · bᵀ over the last two axes, which are transposed in memory only where there is no op for it. */
+  productWithTransposed(a: Name, b: Name, rank: number): Name {
+    if (!this.portable) return this.op('com.microsoft:FusedMatMul', [a, b], { transB: 1 });
+    const axes = Array.from({ length: rank }, (_, axis) => axis);
+    return this.op('MatMul', [a, this.transpose(b, [...axes.slice(0, -2), rank - 1, rank - 2])]);
   }
 
   /** Joins parts, and remembers them for `split`. */

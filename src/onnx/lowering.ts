@@ -1,4 +1,4 @@
-import type { OpKind, Program, Value } from '../tensor/program.ts';
+import { f32, type OpKind, type Program, type TensorType, type Value } from '../tensor/program.ts';
 import { Graph, type Name } from './graph.ts';
 import { elementwise } from './lower/elementwise.ts';
 import { recurrent } from './lower/lstm.ts';
@@ -10,9 +10,22 @@ import { elementType, encode, type ValueInfoProto } from './schema.ts';
 
 const lowerings: Lowerings<OpKind> = { ...elementwise, ...structure, ...windows, ...norms, ...recurrent };
 
+export interface LoweringOptions {
+  /** Keeps to standard ops, and to small files; true unless given. */
+  readonly portable?: boolean;
+  /** See `Graph.block`. */
+  readonly block?: number;
+  /** Adds the output `halt`, see backend.ts. */
+  readonly halting?: boolean;
+}
+
+/** The name of the first output of a halting graph. */
+export const halt = 'halt';
+
 /** The ONNX file of a program: inputs and outputs keep their names. */
-export function toOnnx(program: Program): Uint8Array {
-  const graph = new Graph();
+export function toOnnx(program: Program, options: LoweringOptions = {}): Uint8Array {
+  const { portable = true, block = 1, halting = false } = options;
+  const graph = new Graph(portable, block);
   const names = new Map<Value, Name>(program.inputs.map(({ name, value }) => [value, name]));
   const shape = (value: Value) => program.types[value]!.shape;
   for (const node of program.nodes) {
@@ -26,17 +39,34 @@ export function toOnnx(program: Program): Uint8Array {
       names.set(value, results[i]!);
     });
   }
-  const outputs = program.outputs.map(({ name, value }) => ({ name, value: names.get(value)! }));
-  const { nodes, constants, domains } = graph.finish(outputs);
-  const info = ({ name, value }: { name: Name; value: Value }): ValueInfoProto => ({
-    name,
-    type: {
-      tensor_type: {
-        elem_type: elementType[program.types[value]!.dtype],
-        shape: { dim: shape(value).map((size) => ({ dim_value: size })) },
-      },
-    },
+  const type = (value: Value) => program.types[value]!;
+  return file(
+    graph,
+    program.inputs.map(({ name, value }) => ({ name, type: type(value) })),
+    program.outputs.map(({ name, value }) => ({ name, value: names.get(value)!, type: type(value) })),
+    halting,
+  );
+}
+
+interface Port {
+  readonly name: string;
+  readonly type: TensorType;
+}
+
+/** The bytes of a finished graph. */
+function file(
+  graph: Graph,
+  inputs: readonly Port[],
+  outputs: readonly (Port & { readonly value: Name })[],
+  halting = false,
+): Uint8Array {
+  const sequence = { name: halt, value: graph.op('SequenceConstruct', [graph.float(0)]) };
+  const { nodes, constants, domains } = graph.finish(halting ? [sequence, ...outputs] : outputs);
+  const typeOf = ({ dtype, shape }: TensorType) => ({
+    tensor_type: { elem_type: elementType[dtype], shape: { dim: shape.map((size) => ({ dim_value: size })) } },
   });
+  const info = ({ name, type }: Port): ValueInfoProto => ({ name, type: typeOf(type) });
+  const halted: ValueInfoProto = { name: halt, type: { sequence_type: { elem_type: typeOf(f32()) } } };
   return encode({
     ir_version: 10,
     producer_name: 'dbench',
@@ -45,8 +75,15 @@ export function toOnnx(program: Program): Uint8Array {
       name: 'program',
       node: nodes,
       initializer: constants,
-      input: program.inputs.map(info),
-      output: program.outputs.map(info),
+      input: inputs.map(info),
+      output: [...(halting ? [halted] : []), ...outputs.map(info)],
     },
   });
+}
+
+/** A graph that only brings an image [1,16,1,2] into the blocked layout, to see which it is. */
+export function blockProbe(): Uint8Array {
+  const graph = new Graph(false);
+  const y = graph.op('com.microsoft.nchwc:ReorderInput', ['x']);
+  return file(graph, [{ name: 'x', type: f32(1, 16, 1, 2) }], [{ name: 'y', value: y, type: f32(1, 16, 1, 2) }], true);
 }

@@ -50,7 +50,11 @@ message TensorShapeProto {
 }
 message TypeProto {
   message Tensor { int32 elem_type = 1; TensorShapeProto shape = 2; }
-  Tensor tensor_type = 1;
+  message Sequence { TypeProto elem_type = 1; }
+  oneof value {
+    Tensor tensor_type = 1;
+    Sequence sequence_type = 4;
+  }
 }
 message OperatorSetIdProto { string domain = 1; int64 version = 2; }
 `;
@@ -89,14 +93,16 @@ export interface TensorProto {
   readonly raw_data: Uint8Array;
 }
 
+interface TensorTypeProto {
+  readonly tensor_type: {
+    readonly elem_type: number;
+    readonly shape: { readonly dim: readonly { readonly dim_value: number }[] };
+  };
+}
+
 export interface ValueInfoProto {
   readonly name: string;
-  readonly type: {
-    readonly tensor_type: {
-      readonly elem_type: number;
-      readonly shape: { readonly dim: readonly { readonly dim_value: number }[] };
-    };
-  };
+  readonly type: TensorTypeProto | { readonly sequence_type: { readonly elem_type: TensorTypeProto } };
 }
 
 export interface GraphProto {

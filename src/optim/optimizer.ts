@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../base/schema.ts';
 import { adam, chain, clipByGlobalNorm, momentum, parameterKinds, type Transform, weightDecay } from './transform.ts';
 
 const fraction = z.number().min(0).lt(1);
@@ -32,7 +33,7 @@ export const optimizerSchema = z.discriminatedUnion('kind', [
     weightDecay: z.number().min(0).default(0.01),
   }),
 ]);
-export type OptimizerSettings = z.infer<typeof optimizerSchema>;
+export type OptimizerSettings = DeepReadonly<z.output<typeof optimizerSchema>>;
 
 /** The chain of transforms that settings stand for, with PyTorch's order: clip, decay, direction; AdamW decays last. */
 export function optimizer(settings: OptimizerSettings): Transform {

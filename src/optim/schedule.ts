@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { DeepReadonly } from '../base/schema.ts';
 
 /** The learning rate as a fraction of its full value, at a point in training counted in epochs (whole or not). */
 export type Schedule = (epoch: number) => number;
@@ -104,7 +105,7 @@ export const learningRateSchema = z.strictObject({
     })
     .prefault({}),
 });
-export type LearningRateSettings = Readonly<z.output<typeof learningRateSchema>>;
+export type LearningRateSettings = DeepReadonly<z.output<typeof learningRateSchema>>;
 
 function scheduleOf(settings: LearningRateSettings['schedule'], epochs: number): Schedule {
   switch (settings.kind) {

@@ -112,9 +112,3 @@ export function checkIndices(bounds: readonly IndexBound[], buffers: Buffers): v
       throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${wrong}] is ${buffers[name]![wrong]}`);
   }
 }
-
-/** Throws on a NaN or infinity, naming the input: for data, where it is a mistake and not a diverged model. */
-export function checkFinite(name: string, values: Numbers): void {
-  const wrong = values.findIndex((value) => !Number.isFinite(value));
-  if (wrong >= 0) throw new UserError(`${name}[${wrong}] is ${values[wrong]}`);
-}

@@ -47,9 +47,15 @@ export function constant(round: Round): Rounds {
   return { period: 1, round: () => round };
 }
 
+const mostEdges = 50_000_000;
+
 /** Replica i hears i − o for every offset o: the same picture from every replica. */
 export function circulant(n: number, offsets: Iterable<number>, weight?: number): Round {
   const distinct = [...new Set(offsets)];
+  if (n * distinct.length > mostEdges)
+    throw new UserError(`${n} replicas with ${distinct.length} neighbours each are more edges than fit in memory`, {
+      hint: `keep n·k at most ${mostEdges}`,
+    });
   const sources = Array.from({ length: n }, (_, i) =>
     distinct.map((offset) => (((i - offset) % n) + n) % n).sort((a, b) => a - b),
   );
@@ -119,6 +125,9 @@ export function refuse(name: string, given: Record<string, unknown>, why: string
 export function countIn(name: string, n: number, wished: number | undefined, min: number, fallback: number): number {
   const k = wished ?? Math.max(min, Math.min(fallback, n - 1));
   if (k > n - 1) refuse(name, { n, k }, `k must be at most n−1 = ${n - 1}`, 'for all-to-all use "complete"');
-  if (k < min) refuse(name, { n, k }, `k must be at least ${min}, otherwise the replicas are not connected`);
+  if (k < min) {
+    const why = `k must be at least ${min}, otherwise the replicas are not connected`;
+    refuse(name, { n, k }, why, `use k = ${min}; "base" works with one neighbour a step`);
+  }
   return k;
 }

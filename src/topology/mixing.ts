@@ -88,15 +88,27 @@ function lazy({ sources }: Round): Mixing {
   return assemble(sources, (i, a) => 0.5 / (1 + Math.max(sources[i]!.length, sources[sources[i]![a]!]!.length)));
 }
 
-const rules: Record<WeightRule, (round: Round) => Mixing> = { uniform, metropolis, 'best-constant': bestConstant, lazy };
+const rules: Record<WeightRule, (round: Round) => Mixing> = {
+  uniform,
+  metropolis,
+  'best-constant': bestConstant,
+  lazy,
+};
+
+/** Refuses a rule where it would not keep the average. */
+export function checkRule(kind: string, rule: WeightRule | undefined, directed: boolean, period: number): void {
+  const hint = 'leave weights out for the usual rule of this kind';
+  if (directed && rule !== undefined && rule !== 'uniform')
+    throw new UserError(`${kind}: weights "${rule}" need an undirected topology, this one is directed`, { hint });
+  // The steps of these are often not connected by themselves: λ2(L) = 0, and α would make pairs swap instead of average.
+  if (rule === 'best-constant' && period !== 1)
+    throw new UserError(`${kind}: weights "best-constant" need a topology that is the same at every step`, { hint });
+}
 
 /** W of one round: by `rule` if given, else by the kind's own weights, else by its usual rule. */
-export function mixingOf(round: Round, rule: WeightRule | undefined, usual: WeightRule, directed: boolean): Mixing {
-  if (directed && rule !== undefined && rule !== 'uniform')
-    throw new UserError(`weights "${rule}" are defined on undirected topologies only, this one is directed`, {
-      hint: 'leave weights out, or use "uniform"',
-    });
-  if (round.weights !== undefined && rule === undefined) return assemble(round.sources, (i, a) => round.weights![i]![a]!);
+export function mixingOf(round: Round, rule: WeightRule | undefined, usual: WeightRule): Mixing {
+  if (round.weights !== undefined && rule === undefined)
+    return assemble(round.sources, (i, a) => round.weights![i]![a]!);
   return rules[rule ?? usual](round);
 }
 

@@ -22,11 +22,21 @@ const ada = z
     decay: z.number().min(0).optional().describe('connections given up per epoch; or give kEnd'),
     kEnd: z.int().min(1).optional().describe('neighbours per replica in the last epoch; or give decay'),
     kMin: z.int().min(1).default(2).describe('never fewer neighbours than this'),
-    countPerSide: z.boolean().default(false).describe('k counts the neighbours on each side of a lattice instead of in total'),
+    countPerSide: z
+      .boolean()
+      .default(false)
+      .describe('k counts the neighbours on each side of a lattice instead of in total'),
   })
   .refine(({ decay, kEnd }) => (decay === undefined) !== (kEnd === undefined), 'give either decay or kEnd')
   .refine(({ k0, kEnd }) => kEnd === undefined || kEnd <= k0, 'kEnd must be at most k0')
-  .refine(({ family, countPerSide }) => !countPerSide || family === 'lattice', 'countPerSide is for the lattice family');
+  .refine(
+    ({ k0, kEnd, kMin }) => Math.min(k0, kEnd ?? k0) >= kMin,
+    'k0 and kEnd must be at least kMin, which is 2 unless set',
+  )
+  .refine(
+    ({ family, countPerSide }) => !countPerSide || family === 'lattice',
+    'countPerSide is for the lattice family',
+  );
 
 /** One topology up to an epoch, then another. */
 const piecewise = z
@@ -36,8 +46,11 @@ const piecewise = z
       .array(z.strictObject({ from: z.int().min(0).describe('first epoch of this phase'), topology: topologySchema }))
       .min(1),
   })
-  .refine(({ phases }) => phases[0]!.from === 0, 'the first phase must be from epoch 0')
-  .refine(({ phases }) => phases.every((p, i) => i === 0 || p.from > phases[i - 1]!.from), 'phases must begin in ascending epochs');
+  .refine(({ phases }) => phases.length === 0 || phases[0]!.from === 0, 'the first phase must be from epoch 0')
+  .refine(
+    ({ phases }) => phases.every((p, i) => i === 0 || p.from > phases[i - 1]!.from),
+    'phases must begin in ascending epochs',
+  );
 
 /** What an experiment may say under `topology`: one topology throughout, or a schedule of them. */
 export const scheduleSchema = z.discriminatedUnion('kind', [ada, piecewise, ...topologySchema.options]);
@@ -45,14 +58,18 @@ export type Schedule = Readonly<z.output<typeof scheduleSchema>>;
 type Ada = z.output<typeof ada>;
 
 /** k of Ada in an epoch, before it is fitted to n. */
-export function adaK({ k0, kMin, decay, kEnd }: Pick<Ada, 'k0' | 'kMin' | 'decay' | 'kEnd'>, epoch: number, epochs: number): number {
+export function adaK(
+  { k0, kMin, decay, kEnd }: Pick<Ada, 'k0' | 'kMin' | 'decay' | 'kEnd'>,
+  epoch: number,
+  epochs: number,
+): number {
   const perEpoch = decay ?? (epochs > 1 ? (k0 - kEnd!) / (epochs - 1) : 0);
   // The last epoch must give kEnd although (k0 − kEnd)/(epochs−1)·(epochs−1) may round below it.
   return Math.max(Math.floor(k0 - perEpoch * epoch + 1e-9), kMin);
 }
 
 /** The family's topology with the largest possible number of neighbours up to the wished one. */
-function fit(schedule: Ada, n: number, wished: number): TopologyConfig {
+function fitted(schedule: Ada, n: number, wished: number): TopologyConfig {
   const kind = findKind(schedule.family);
   const side = schedule.countPerSide ? { countPerSide: true } : {};
   let first: UserError | undefined;
@@ -74,7 +91,9 @@ function fit(schedule: Ada, n: number, wished: number): TopologyConfig {
 export function topologyAt(schedule: Schedule, n: number, epoch: number, epochs: number): TopologyConfig {
   if (schedule.kind === 'ada') {
     const config = schedule as Ada;
-    return n === 1 ? parse(topologySchema, { kind: config.family }, 'ada') : fit(config, n, adaK(config, epoch, epochs));
+    return n === 1
+      ? parse(topologySchema, { kind: config.family }, 'ada')
+      : fitted(config, n, adaK(config, epoch, epochs));
   }
   if (schedule.kind === 'piecewise') {
     const { phases } = schedule as z.output<typeof piecewise>;

@@ -1,10 +1,13 @@
 import { distances, targetsOf } from './kind.ts';
 import { apply, isDoublyStochastic, isSymmetric } from './mixing.ts';
-import { centre, isCirculant, probe, secondModulus, spectralRadius } from './spectrum.ts';
+import { centre, circulantModulus, isCirculant, probe, secondModulus, spectralRadius } from './spectrum.ts';
 import type { Topology } from './topology.ts';
 
 /** How many steps stand for a topology that is drawn anew each step. */
 const sampledSteps = 100;
+
+/** What rounding leaves of an exact average is no contraction rate: its root over a period would pretend to be one. */
+const negligible = 1e-12;
 
 export interface Spread {
   readonly min: number;
@@ -74,19 +77,21 @@ function contraction(topology: Topology): number {
   if (n === 1) return 0;
   if (period === 1) {
     const mixing = topology.mixing(0);
-    return secondModulus(mixing, isSymmetric(mixing), (x, out) => apply(mixing, x, out));
+    const modulus = secondModulus(mixing, isSymmetric(mixing), (x, out) => apply(mixing, x, out));
+    return modulus < negligible ? 0 : modulus;
   }
   if (period < Number.POSITIVE_INFINITY) {
-    const radius = spectralRadius(n, (x, out) => {
+    const factors = Array.from({ length: period }, (_, step) => topology.mixing(step));
+    const product = (x: Float64Array, out: Float64Array) => {
       let current = x;
-      for (let step = 0; step < period; step++) {
+      for (const [step, factor] of factors.entries()) {
         const next = step === period - 1 ? out : new Float64Array(n);
-        apply(topology.mixing(step), current, next);
+        apply(factor, current, next);
         current = next;
       }
-    });
-    // What rounding leaves of an exact average is no contraction rate: its root would pretend to be one.
-    return radius < 1e-12 ? 0 : radius ** (1 / period);
+    };
+    const radius = factors.every(isCirculant) ? circulantModulus(factors) : spectralRadius(n, product);
+    return radius < negligible ? 0 : radius ** (1 / period);
   }
   return sampledContraction(topology);
 }
@@ -101,7 +106,7 @@ function sampledContraction(topology: Topology): number {
       const next = new Float64Array(topology.n);
       apply(topology.mixing(step), current, next);
       const length = centre(next);
-      if (length < 1e-12) return 0;
+      if (length < negligible) return 0;
       logarithm += Math.log(length);
       current = next;
     }
@@ -141,6 +146,6 @@ export function summarize(topology: Topology): TopologySummary {
 }
 
 function mixingSteps(modulus: number, period: number): number | null {
-  if (modulus < 1e-12) return period;
+  if (modulus < negligible) return period;
   return modulus > 1 - 1e-12 ? null : Math.ceil(Math.log(100) / -Math.log(modulus));
 }

@@ -1,15 +1,18 @@
 import { z } from 'zod';
-import { suggest, UserError } from '../base/error.ts';
+import { nearest, UserError } from '../base/error.ts';
+import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
 import type { Kind, Round } from './kind.ts';
-import { kinds } from './kinds.ts';
 import { readTopology } from './kinds/file.ts';
-import { type Mixing, mixingOf, weightRules } from './mixing.ts';
+import { kinds } from './kinds.ts';
+import { checkRule, type Mixing, mixingOf, weightRules } from './mixing.ts';
 
-const weights = z.enum(weightRules).optional().describe('how mixing weights follow from the degrees; each kind has its usual rule');
+const weights = z
+  .enum(weightRules)
+  .optional()
+  .describe('how mixing weights follow from the degrees; each kind has its usual rule');
 
-/** The settings of one kind, as in an experiment file. */
-export function schemaOf(kind: Kind) {
+function describeKind(kind: Kind) {
   return z.strictObject({
     kind: z.enum([kind.name, ...kind.aliases]).describe(kind.summary),
     ...kind.settings,
@@ -17,7 +20,15 @@ export function schemaOf(kind: Kind) {
   });
 }
 
-type Member = ReturnType<typeof schemaOf>;
+type Member = ReturnType<typeof describeKind>;
+// Made once: it takes longer than most topologies take to build.
+const schemas = new Map(kinds.map((kind) => [kind, describeKind(kind)]));
+
+/** The settings of one kind, as in an experiment file. */
+export function schemaOf(kind: Kind): Member {
+  return schemas.get(kind)!;
+}
+
 export const topologySchema = z.discriminatedUnion('kind', kinds.map(schemaOf) as [Member, ...Member[]]);
 
 /** Plain data: a kind's name or alias and its settings. */
@@ -41,12 +52,24 @@ export function findKind(name: string): Kind {
   const wanted = name.toLowerCase();
   const found = kinds.find((kind) => kind.name === wanted || kind.aliases.includes(wanted));
   if (found !== undefined) return found;
-  throw new UserError(`unknown topology "${name}"`, { hint: suggest(wanted, kinds.map((kind) => kind.name)) });
+  const near = nearest(
+    wanted,
+    kinds.flatMap((kind) => [kind.name, ...kind.aliases]),
+  );
+  const hint =
+    near === undefined ? `use one of: ${kinds.map((kind) => kind.name).join(', ')}` : `did you mean "${near}"?`;
+  throw new UserError(`unknown topology "${name}"`, { hint });
 }
 
-function checkCount(n: number): void {
-  if (!Number.isInteger(n) || n < 1) throw new UserError(`the number of replicas n must be a whole number from 1, got ${n}`);
-  if (n > 100_000) throw new UserError(`n = ${n} is more than 100000, the most a topology can have`);
+const mostReplicas = 20_000;
+
+function checkNumbers(n: number, seed: number): void {
+  if (!Number.isInteger(n) || n < 1)
+    throw new UserError(`the number of replicas n must be a whole number from 1 to ${mostReplicas}, got ${n}`);
+  if (n > mostReplicas)
+    throw new UserError(`n = ${n} is more than ${mostReplicas}, the most replicas a topology can have`);
+  if (!Number.isSafeInteger(seed) || seed < 0)
+    throw new UserError(`the seed must be a whole number from 0 to ${maxSeed}, got ${seed}`);
 }
 
 /** Keeps what was computed for the last few hundred steps. */
@@ -62,25 +85,40 @@ function remember<T>(compute: (step: number) => T): (step: number) => T {
 }
 
 /** Builds and checks a topology. One replica alone is the same trivial topology under every kind. */
-export function buildTopology(given: { readonly kind: string; readonly [setting: string]: unknown }, n: number, seed: number): Topology {
-  checkCount(n);
+export function buildTopology(
+  given: { readonly kind: string; readonly [setting: string]: unknown },
+  n: number,
+  seed: number,
+): Topology {
+  checkNumbers(n, seed);
   const kind = findKind(given.kind);
   const { weights: rule, kind: _, ...settings } = parse(schemaOf(kind), { ...given, kind: kind.name }, kind.name);
   const directed = typeof kind.directed === 'function' ? kind.directed(settings) : kind.directed;
   const { period, round } =
     n === 1 && kind.name !== 'file' ? { period: 1, round: () => ({ sources: [[]] }) } : kind.build(n, settings, seed);
+  checkRule(kind.name, rule, directed, period);
   // Degrees of a directed topology differ by direction, so the only rule with rows that sum to 1 by itself is the plain average.
   const usual = directed ? 'uniform' : kind.weights;
   const index = (step: number) => (period === Number.POSITIVE_INFINITY ? step : step % period);
   const roundAt = remember((step) => round(step));
-  const mixingAt = remember((step) => mixingOf(roundAt(step), rule, usual, directed));
+  const mixingAt = remember((step) => mixingOf(roundAt(step), rule, usual));
   const k = n === 1 ? undefined : kind.k?.(n, settings);
-  return { kind: kind.name, n, k, directed, period, round: (step) => roundAt(index(step)), mixing: (step) => mixingAt(index(step)) };
+  return {
+    kind: kind.name,
+    n,
+    k,
+    directed,
+    period,
+    round: (step) => roundAt(index(step)),
+    mixing: (step) => mixingAt(index(step)),
+  };
 }
 
 /** n of a topology: given, or read from its file. */
 export function replicasOf(given: { readonly kind: string; readonly path?: unknown }, n: number | undefined): number {
   if (n !== undefined) return n;
   if (findKind(given.kind).name === 'file' && typeof given.path === 'string') return readTopology(given.path).n;
-  throw new UserError(`the number of replicas is missing`, { hint: 'give it with -n, as in: dbench topology ring -n 96' });
+  throw new UserError(`the number of replicas is missing`, {
+    hint: 'give it with -n, as in: dbench topology ring -n 96',
+  });
 }

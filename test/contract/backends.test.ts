@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
-import { onnx } from '../../src/onnx/backend.ts';
+import { onnx, portableOnnx } from '../../src/onnx/backend.ts';
 import type { Backend, Numbers } from '../../src/tensor/backend.ts';
 import { gradientRules, gradients } from '../../src/tensor/gradient.ts';
 import { add, mul, sum } from '../../src/tensor/operations.ts';
@@ -10,7 +10,7 @@ import { type Tensor, Trace } from '../../src/tensor/trace.ts';
 import { cases, type Make } from './ops.ts';
 
 /** Every op of every backend, forward and backward, against a naive float64 reference and finite differences. */
-const backends: readonly Backend[] = [onnx];
+const backends: readonly Backend[] = [onnx, portableOnnx];
 
 type Data = Record<string, Numbers>;
 

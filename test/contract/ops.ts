@@ -170,6 +170,13 @@ export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } =
     'blocks, halved': one((make) =>
       conv2d(make.float([1, 16, 4, 4]), make.float([16, 16, 3, 3]), { stride: 2, padding: 1 }),
     ),
+    'a batch of 12': one((make) => conv2d(make.float([12, 3, 4, 3]), make.float([2, 3, 3, 3]), { padding: 1 })),
+    'a batch of 16, halved': one((make) =>
+      conv2d(make.float([16, 2, 4, 6]), make.float([5, 2, 3, 3]), { stride: 2, padding: 1 }),
+    ),
+    'a batch of 17, odd': one((make) =>
+      conv2d(make.float([17, 2, 5, 4]), make.float([3, 2, 3, 2]), { stride: [2, 1], padding: [0, 1] }),
+    ),
     grouped: one((make) =>
       conv2d(make.float([2, 4, 5, 5]), make.float([6, 2, 3, 3]), { groups: 2, padding: 1, bias: make.float([6]) }),
     ),
@@ -357,10 +364,11 @@ export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } =
     layer: {
       outputs: (make) => {
         const { x, h0, c0, weights } = lstmInputs(make);
+        const { weightInput, weightHidden, biasInput, biasHidden } = weights;
         const [dy, dh, dc] = [make.float([3, 2, 5]), make.float([2, 5]), make.float([2, 5])];
-        const [y, gates, cells] = [make.float([3, 2, 5]), make.float([3, 2, 20]), make.float([3, 2, 5])];
-        const { weightInput, weightHidden } = weights;
-        return x.trace.emit('lstmGrad', [dy, dh, dc, x, h0, c0, weightInput, weightHidden, y, gates, cells], {});
+        const layer = [x, h0, c0, weightInput, weightHidden] as const;
+        const [y, , , gates, cells] = x.trace.emit('lstm', [...layer, biasInput, biasHidden], {});
+        return x.trace.emit('lstmGrad', [dy, dh, dc, ...layer, y, gates, cells], {});
       },
     },
   },

@@ -1,4 +1,4 @@
-import { dropBelow, lowbias, saltFactors } from '../../tensor/mask.ts';
+import { dropBelow, lowbias, lowbias32, saltFactors } from '../../tensor/mask.ts';
 import { sizeOf } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
 import { elementType } from '../schema.ts';
@@ -87,9 +87,15 @@ export const elementwise: Lowerings<
   },
 };
 
-/** lowbias32(0 … size−1) | 1 as int32: onnxruntime folds it to a constant when the session starts, so files stay small. */
+/** lowbias32(0 … size−1) | 1: a constant, or in files computed by nodes that onnxruntime's optimizer folds to one. */
 function hashTable(graph: Graph, size: number): Name {
   return graph.once(`hash table ${size}`, () => {
+    if (!graph.portable)
+      return graph.constant(
+        'int32',
+        [size],
+        Int32Array.from({ length: size }, (_, i) => lowbias32(i) | 1),
+      );
     const unsigned = (value: number) => graph.constant('uint32', [], Uint32Array.of(value));
     const cast = (x: Name, to: number) => graph.op('Cast', [x], { to });
     const mix = (x: Name, shift: number) =>

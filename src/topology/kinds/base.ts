@@ -54,10 +54,13 @@ function simpleBase(nodes: readonly number[], k: number): Links[] {
   const shape = digits(nodes.length, k + 1);
   const sizes = shape.map(({ count, power }) => count * power);
   const parts = split(nodes, sizes);
-  const blocks = parts.map((part, l) => split(part, shape[l]!.power === 1 ? [part.length] : Array(shape[l]!.count).fill(shape[l]!.power)));
+  const blocks = parts.map((part, l) =>
+    split(part, shape[l]!.power === 1 ? [part.length] : Array(shape[l]!.count).fill(shape[l]!.power)),
+  );
   const partRounds = parts.map((part) => hyperHypercube(part, k));
   const blockRounds = blocks.map((list) => list.map((block) => hyperHypercube(block, k)));
-  const at = (rounds: readonly Links[], index: number): Links => (rounds.length === 0 ? [] : rounds[index % rounds.length]!);
+  const at = (rounds: readonly Links[], index: number): Links =>
+    rounds.length === 0 ? [] : rounds[index % rounds.length]!;
   const first = partRounds[0]!.length;
   const last = parts.length - 1;
 
@@ -68,7 +71,9 @@ function simpleBase(nodes: readonly number[], k: number): Links[] {
     const traded = later.flatMap((i, m) => units.map((unit) => [i, unit[m]!, weight] as const));
     // Those of part s left over average among themselves: not needed for exactness, but it is free of extra degree.
     const left = units.flatMap((unit) => unit.slice(later.length));
-    const groups = Array.from({ length: Math.ceil(left.length / (k + 1)) }, (_, g) => left.slice(g * (k + 1), (g + 1) * (k + 1)));
+    const groups = Array.from({ length: Math.ceil(left.length / (k + 1)) }, (_, g) =>
+      left.slice(g * (k + 1), (g + 1) * (k + 1)),
+    );
     return [...traded, ...groups.flatMap(clique)];
   };
 
@@ -93,7 +98,12 @@ function baseRounds(n: number, k: number): Links[] {
   if (q === 1 || q === n) return simple;
   const blocks = split(nodes, Array(n / q).fill(q));
   const inside = blocks.map((block) => simpleBase(block, k));
-  const across = Array.from({ length: q }, (_, j) => hyperHypercube(blocks.map((block) => block[j]!), k));
+  const across = Array.from({ length: q }, (_, j) =>
+    hyperHypercube(
+      blocks.map((block) => block[j]!),
+      k,
+    ),
+  );
   const zip = (lists: readonly Links[][]) => lists[0]!.map((_, m) => lists.flatMap((rounds) => rounds[m]!));
   const blocked = [...zip(inside), ...zip(across)];
   return simple.length < blocked.length ? simple : blocked;

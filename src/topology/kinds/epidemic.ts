@@ -25,7 +25,8 @@ function epidemicCount(n: number, { k, variant }: { k?: number | undefined; vari
 export const epidemic = kind({
   name: 'epidemic',
   aliases: ['el', 'el-oracle', 'epidemic-learning'],
-  summary: 'drawn anew every step: a random k-regular topology (oracle), or each sends to k others it picks itself (local)',
+  summary:
+    'drawn anew every step: a random k-regular topology (oracle), or each sends to k others it picks itself (local)',
   settings: {
     k: neighbourCount,
     variant: z.enum(['oracle', 'local']).default('oracle').describe('local is row-stochastic only'),

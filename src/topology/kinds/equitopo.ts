@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { Random } from '../../base/random.ts';
-import { circulant, constant, countIn, isConnected, kind, neighbourCount, type Round, refuse, weighted } from '../kind.ts';
+import {
+  circulant,
+  constant,
+  countIn,
+  isConnected,
+  kind,
+  neighbourCount,
+  type Round,
+  refuse,
+  weighted,
+} from '../kind.ts';
 import { log2Ceil } from './exponential.ts';
 
 /*
@@ -19,15 +29,26 @@ function draw(n: number, k: number, directed: boolean, random: Random): number[]
 
 function staticCount(n: number, wished: number | undefined, directed: boolean): number {
   const even = directed || n % 2 === 0;
-  const k = countIn('equistatic', n, wished, directed ? 1 : Math.min(2, n - 1), even ? log2Ceil(n) : 2 * Math.ceil(log2Ceil(n) / 2));
+  const k = countIn(
+    'equistatic',
+    n,
+    wished,
+    directed ? 1 : Math.min(2, n - 1),
+    even ? log2Ceil(n) : 2 * Math.ceil(log2Ceil(n) / 2),
+  );
   if (!even && k % 2 === 1)
-    refuse('equistatic', { n, k }, 'undirected shifts come in pairs, so an odd k needs an even n', `use k = ${k - 1} or k = ${k + 1}`);
+    refuse(
+      'equistatic',
+      { n, k },
+      'undirected shifts come in pairs, so an odd k needs an even n',
+      `use k = ${k - 1} or k = ${k + 1}`,
+    );
   return k;
 }
 
 export const equistatic = kind({
   name: 'equistatic',
-  aliases: ['equi-static', 'd-equistatic', 'u-equistatic', 'equitopo'],
+  aliases: ['equi-static', 'u-equistatic', 'equitopo'],
   summary: 'EquiTopo, drawn once: k random shifts of the ring, redrawn until connected',
   settings: { k: neighbourCount, directed },
   directed: (settings) => settings.directed,
@@ -59,7 +80,7 @@ function pairUp(n: number, shift: number, start: number, weight: number): Round 
 
 export const equidyn = kind({
   name: 'equidyn',
-  aliases: ['equi-dyn', 'od-equidyn', 'ou-equidyn'],
+  aliases: ['equi-dyn', 'ou-equidyn'],
   summary: 'EquiTopo, drawn anew every step: one peer along a random shift',
   settings: {
     directed,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UserError } from '../../base/error.ts';
 import { readText } from '../../base/file.ts';
-import { constant, isConnected, kind, type Round } from '../kind.ts';
+import { constant, distances, isConnected, kind, type Round, targetsOf } from '../kind.ts';
 
 /** A topology read from a file: neighbours of each replica, with weights where the file has them. */
 export interface FileTopology extends Round {
@@ -12,67 +12,109 @@ export interface FileTopology extends Round {
 const formats =
   'an edge list (first line "n" or "n directed", then "u v" or "u v weight") or an n×n matrix, replicas counted from 0';
 
+interface Line {
+  readonly fields: readonly string[];
+  readonly line: number;
+}
+
 /** One reader for both forms: entries (i hears j with weight w, or unweighted) collected and checked alike. */
 class Collector {
   readonly n: number;
   readonly #path: string;
   readonly #rows: Map<number, number | undefined>[];
+  /** Where the first edge with and the first without a weight stand. */
+  readonly #first: { weighted?: number; plain?: number } = {};
 
   constructor(path: string, n: number) {
-    this.#path = path;
-    if (!Number.isInteger(n) || n < 1) this.fail(1, `the number of replicas must be a whole number from 1, got "${n}"`);
     this.n = n;
+    this.#path = path;
     this.#rows = Array.from({ length: n }, () => new Map());
   }
 
   fail(line: number, why: string): never {
-    throw new UserError(`${this.#path}:${line}: ${why}`, { hint: `expected ${formats}` });
+    fail(this.#path, line, why);
+  }
+
+  replica(line: number, field: string): number {
+    const value = wholeNumber(field);
+    if (value === undefined || value >= this.n)
+      this.fail(line, `there is no replica "${field}"; with n = ${this.n} they are 0 to ${this.n - 1}`);
+    return value;
+  }
+
+  weight(line: number, field: string): number {
+    const value = Number(field);
+    if (!(value > 0 && value <= 1)) this.fail(line, `a weight must be a number above 0 and at most 1, got "${field}"`);
+    return value;
   }
 
   add(line: number, from: number, to: number, weight: number | undefined): void {
-    for (const end of [from, to])
-      if (!Number.isInteger(end) || end < 0 || end >= this.n)
-        this.fail(line, `replica "${end}" does not exist; with n = ${this.n} they are 0 to ${this.n - 1}`);
-    if (from === to) this.fail(line, `replica ${from} is joined to itself; own weights follow from the others`);
-    if (weight !== undefined && !(weight > 0 && weight <= 1))
-      this.fail(line, `weight "${weight}" must be above 0 and at most 1`);
-    if (this.#rows[to]!.has(from)) this.fail(line, `edge ${from} ${to} is given twice`);
+    if (from === to)
+      this.fail(line, `replica ${from} is joined to itself; leave it out, a replica keeps what the others leave`);
+    if (this.#rows[to]!.has(from)) this.fail(line, `the edge ${from} ${to} is given twice; leave one out`);
+    this.#first[weight === undefined ? 'plain' : 'weighted'] ??= line;
     this.#rows[to]!.set(from, weight);
   }
 
   finish(directed: boolean): FileTopology {
+    const { weighted, plain } = this.#first;
+    if (weighted !== undefined && plain !== undefined)
+      this.fail(plain, `this edge has no weight, the one on line ${weighted} has; give all edges a weight or none`);
     const rows = this.#rows.map((row) => [...row].sort((a, b) => a[0] - b[0]));
     const sources = rows.map((row) => row.map(([j]) => j));
-    const given = rows.flat().filter(([, weight]) => weight !== undefined).length;
-    if (given > 0 && given < rows.flat().length) this.fail(1, 'some edges have a weight and some have none');
     if (!isConnected(sources)) {
       const why = directed ? 'not every replica can reach every other' : 'the topology is not connected';
-      throw new UserError(`${this.#path}: ${why}, so the replicas can never agree`, {
-        hint: 'add edges that join the parts',
-      });
+      throw new UserError(`${this.#path}: ${why}, so the replicas can never agree`, { hint: this.#cut(sources) });
     }
-    const round = given === 0 ? { sources } : { sources, weights: rows.map((row) => row.map(([, weight]) => weight!)) };
-    round.weights?.forEach((row, i) => {
+    if (weighted === undefined) return { n: this.n, directed, sources };
+    const weights = rows.map((row) => row.map(([, weight]) => weight!));
+    weights.forEach((row, i) => {
       const sum = row.reduce((a, b) => a + b, 0);
-      if (sum > 1 + 1e-9)
+      if (sum > 1 + 1e-12)
         throw new UserError(`${this.#path}: the weights into replica ${i} sum to ${sum}, more than 1`, {
-          hint: 'a replica keeps 1 minus the sum of what it takes in',
+          hint: 'make them smaller; a replica keeps 1 minus their sum',
         });
     });
-    return { n: this.n, directed, ...round };
+    return { n: this.n, directed, sources, weights };
+  }
+
+  /** Names a pair of replicas without a way. */
+  #cut(sources: readonly (readonly number[])[]): string {
+    const unreached = distances(targetsOf(sources), 0).indexOf(-1);
+    const [from, to] = unreached >= 0 ? [0, unreached] : [distances(sources, 0).indexOf(-1), 0];
+    return `there is no way from replica ${from} to replica ${to}; add edges that join them`;
   }
 }
 
-function readEdges(path: string, lines: readonly { fields: string[]; line: number }[]): FileTopology {
-  const [header, ...rest] = lines;
-  const collector = new Collector(path, Number(header!.fields[0]));
-  const directed = header!.fields[1] === 'directed';
-  if (header!.fields.length > (directed ? 2 : 1))
-    collector.fail(header!.line, `unexpected "${header!.fields[1]}" after n`);
+function fail(path: string, line: number, why: string): never {
+  throw new UserError(`${path}:${line}: ${why}`, { hint: `expected ${formats}` });
+}
+
+const wholeNumber = (field: string) => (/^\d+$/.test(field) ? Number(field) : undefined);
+
+function readEdges(path: string, [header, ...rest]: readonly [Line, ...Line[]]): FileTopology {
+  const { fields, line } = header;
+  const directed = fields[1] === 'directed';
+  if (fields.length > (directed ? 2 : 1)) {
+    const matrix = fields.length > 2 && fields.every((field) => !Number.isNaN(Number(field)));
+    if (matrix)
+      fail(
+        path,
+        line,
+        `a matrix needs as many rows as columns; it has ${fields.length} columns and ${rest.length + 1} rows`,
+      );
+    fail(path, line, `the first line must be "n" or "n directed", got "${fields.join(' ')}"`);
+  }
+  const n = wholeNumber(fields[0]!);
+  if (n === undefined || n < 1 || n > 1e6)
+    fail(path, line, `the first line must be the number of replicas, a whole number from 1, got "${fields[0]}"`);
+  const collector = new Collector(path, n);
   for (const { fields, line } of rest) {
     if (fields.length < 2 || fields.length > 3)
       collector.fail(line, `expected "u v" or "u v weight", got "${fields.join(' ')}"`);
-    const [u, v, weight] = fields.map(Number) as [number, number, number?];
+    const u = collector.replica(line, fields[0]!);
+    const v = collector.replica(line, fields[1]!);
+    const weight = fields[2] === undefined ? undefined : collector.weight(line, fields[2]);
     collector.add(line, u, v, weight);
     if (!directed) collector.add(line, v, u, weight);
   }
@@ -80,7 +122,7 @@ function readEdges(path: string, lines: readonly { fields: string[]; line: numbe
 }
 
 /** Row i holds the weights with which i averages the others; zeros and ones only mean edges without weights. */
-function readMatrix(path: string, rows: readonly { fields: string[]; line: number }[]): FileTopology {
+function readMatrix(path: string, rows: readonly Line[]): FileTopology {
   const n = rows.length;
   const collector = new Collector(path, n);
   const matrix = rows.map(({ fields, line }) => {
@@ -88,18 +130,18 @@ function readMatrix(path: string, rows: readonly { fields: string[]; line: numbe
       collector.fail(line, `the matrix has ${n} rows, so this one needs ${n} numbers; it has ${fields.length}`);
     return fields.map((field) => {
       const value = Number(field);
-      if (!(value >= 0)) collector.fail(line, `"${field}" is not a number from 0`);
+      if (!(value >= 0)) collector.fail(line, `an entry of the matrix must be a number from 0, got "${field}"`);
       return value;
     });
   });
-  const plain = n > 1 && matrix.every((row) => row.every((value) => value === 0 || value === 1));
+  const plain = matrix.every((row) => row.every((value) => value === 0 || value === 1));
   const symmetric = matrix.every((row, i) => row.every((value, j) => Math.abs(value - matrix[j]![i]!) < 1e-12));
   matrix.forEach((row, i) => {
+    const { line } = rows[i]!;
     const sum = row.reduce((a, b) => a + b, 0);
-    if (!plain && Math.abs(sum - 1) > 1e-6)
-      collector.fail(rows[i]!.line, `row ${i} of the mixing matrix sums to ${sum}, not 1`);
+    if (!plain && Math.abs(sum - 1) > 1e-6) collector.fail(line, `row ${i} of the mixing matrix sums to ${sum}, not 1`);
     row.forEach((value, j) => {
-      if (i !== j && value > 0) collector.add(rows[i]!.line, j, i, plain ? undefined : value);
+      if (i !== j && value > 0) collector.add(line, j, i, plain ? undefined : value);
     });
   });
   return collector.finish(!symmetric);
@@ -109,17 +151,17 @@ function readMatrix(path: string, rows: readonly { fields: string[]; line: numbe
 export function readTopology(path: string): FileTopology {
   const lines = readText(path, 'topology file')
     .split('\n')
-    .map((raw, index) => ({
-      fields: raw
-        .replace(/#.*/, '')
-        .split(/[\s,;]+/)
-        .filter(Boolean),
-      line: index + 1,
-    }))
+    .map((raw, index): Line => {
+      const fields = raw.replace(/#.*/, '').split(/[\s,;]+/);
+      return { fields: fields.filter(Boolean), line: index + 1 };
+    })
     .filter(({ fields }) => fields.length > 0);
-  if (lines.length === 0) throw new UserError(`${path}: the file is empty`, { hint: `expected ${formats}` });
-  const square = lines.length > 1 && lines[0]!.fields.length === lines.length && lines[0]!.fields[1] !== 'directed';
-  return square ? readMatrix(path, lines) : readEdges(path, lines);
+  const [first] = lines;
+  if (first === undefined) throw new UserError(`${path}: the file is empty`, { hint: `expected ${formats}` });
+  // "8 directed" and one edge are two lines of two as well.
+  const word = /^[a-z]{4,}$/i.test(first.fields[1] ?? '');
+  const square = lines.length > 1 && first.fields.length === lines.length && !word;
+  return square ? readMatrix(path, lines) : readEdges(path, lines as [Line, ...Line[]]);
 }
 
 export const file = kind({

@@ -5,7 +5,12 @@ const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
 function dimensions(n: number): number {
   const d = Math.log2(n);
   if (!Number.isInteger(d))
-    refuse('hypercube', { n }, 'n must be a power of two', `use n = ${2 ** Math.floor(d)} or ${2 ** Math.ceil(d)}; "base" exists for every n`);
+    refuse(
+      'hypercube',
+      { n },
+      'n must be a power of two',
+      `use n = ${2 ** Math.floor(d)} or ${2 ** Math.ceil(d)}; "base" exists for every n`,
+    );
   return d;
 }
 

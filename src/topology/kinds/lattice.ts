@@ -10,7 +10,12 @@ export function latticeOffsets(n: number, k: number): number[] {
 /** k neighbours in total: at least a ring, and even where n is odd. */
 function latticeCount(n: number, wished: { k?: number | undefined; countPerSide: boolean }): number {
   if (wished.countPerSide && wished.k !== undefined && wished.k > Math.floor(n / 2))
-    refuse('lattice', { n, ...wished }, `k per side must be at most ⌊n/2⌋ = ${Math.floor(n / 2)}`, 'for all-to-all use "complete"');
+    refuse(
+      'lattice',
+      { n, ...wished },
+      `k per side must be at most ⌊n/2⌋ = ${Math.floor(n / 2)}`,
+      'for all-to-all use "complete"',
+    );
   // At n/2 a side both sides meet in the antipode.
   const total = wished.countPerSide && wished.k !== undefined ? Math.min(2 * wished.k, n - 1) : wished.k;
   const k = countIn('lattice', n, total, Math.min(2, n - 1), 4);

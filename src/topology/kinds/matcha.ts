@@ -14,7 +14,6 @@ const bases = { ring, torus, lattice, 'random-regular': randomRegular, 'erdos-re
 
 /**
  * Splits the edges into at most Δ+1 matchings: Misra & Gries, "A constructive proof of Vizing's theorem", 1992.
- * colour[u·n + v] is the matching of edge {u, v}, or −1.
  */
 export function matchings(n: number, edges: readonly Edge[], degree: number): Edge[][] {
   const colours = degree + 1;
@@ -58,11 +57,13 @@ export function matchings(n: number, edges: readonly Edge[], degree: number): Ed
     for (const [x, y, colour] of path) wipe(x, y, colour);
     for (const [x, y, colour] of path) paint(x, y, colour === d ? c : d);
     // Shorten the fan to where it still is one and d is free, then rotate it.
-    let w = fan.findIndex((x, i) => isFree(x, d) && fan.slice(1, i + 1).every((y, m) => isFree(fan[m]!, colourOf(u, y))));
+    let w = fan.findIndex(
+      (x, i) => isFree(x, d) && fan.slice(1, i + 1).every((y, m) => isFree(fan[m]!, colourOf(u, y))),
+    );
     if (w < 0) w = 0;
     const shifted = fan.slice(1, w + 1).map((y) => colourOf(u, y));
-    shifted.forEach((colour, i) => wipe(u, fan[i + 1]!, colour));
-    shifted.forEach((colour, i) => paint(u, fan[i]!, colour));
+    for (const [i, colour] of shifted.entries()) wipe(u, fan[i + 1]!, colour);
+    for (const [i, colour] of shifted.entries()) paint(u, fan[i]!, colour);
     paint(u, fan[w]!, d);
   }
   const out = Array.from({ length: colours }, (): Edge[] => []);
@@ -136,7 +137,10 @@ function activation(n: number, parts: readonly Edge[][], budget: number, degree:
  */
 function bestStep(n: number, parts: readonly Edge[][], p: readonly number[], degree: number): number {
   const average = laplacian(parts, p);
-  const spread = laplacian(parts, p.map((x) => x * (1 - x)));
+  const spread = laplacian(
+    parts,
+    p.map((x) => x * (1 - x)),
+  );
   const [once, twice, noise] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
   const norm = (alpha: number) => {
     const expected: Operator = (x, out) => {
@@ -172,7 +176,10 @@ export const matcha = kind({
   aliases: ['matching', 'random-matchings'],
   summary: 'drawn anew every step: some of the matchings of a base topology, as often as the budget allows',
   settings: {
-    base: z.enum(Object.keys(bases) as [keyof typeof bases]).default('lattice').describe('the topology to thin out, with its default settings'),
+    base: z
+      .enum(Object.keys(bases) as [keyof typeof bases])
+      .default('lattice')
+      .describe('the topology to thin out, with its default settings'),
     budget: z.number().gt(0).max(1).default(0.5).describe('share of the base topology’s edges used a step, on average'),
   },
   directed: false,
@@ -190,7 +197,10 @@ export const matcha = kind({
       round(step) {
         const random = new Random(seed, 'topology', 1, step);
         const active = parts.filter((_, m) => random.uniform() < p[m]!);
-        return weighted(n, active.flat().map(([i, j]) => [i, j, alpha] as const));
+        return weighted(
+          n,
+          active.flat().map(([i, j]) => [i, j, alpha] as const),
+        );
       },
     };
   },

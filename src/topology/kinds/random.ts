@@ -57,13 +57,20 @@ export function randomRegularRound(n: number, k: number, random: Random): Round 
       if (attempt > 0) switches(edges.length);
       return undirected(n, edges);
     },
-    () => refuse('random-regular', { n, k }, `no connected topology found in ${tries} draws`, 'use another seed or a larger k'),
+    () =>
+      refuse(
+        'random-regular',
+        { n, k },
+        `no connected topology found in ${tries} draws`,
+        'use another seed or a larger k',
+      ),
   );
 }
 
 export function regularCount(name: string, n: number, wished: number | undefined): number {
   const k = countIn(name, n, wished, Math.min(2, n - 1), 4);
-  if ((n * k) % 2 === 1) refuse(name, { n, k }, 'n·k counts every edge twice, so it must be even', `use k = ${k - 1} or k = ${k + 1}`);
+  if ((n * k) % 2 === 1)
+    refuse(name, { n, k }, 'n·k counts every edge twice, so it must be even', `use k = ${k - 1} or k = ${k + 1}`);
   return k;
 }
 
@@ -97,7 +104,12 @@ export const erdosRenyi = kind({
           return undirected(n, edges);
         },
         () =>
-          refuse('erdos-renyi', { n, p }, `not connected in ${tries} draws`, `take p above ln n / n = ${(Math.log(n) / n).toPrecision(2)}`),
+          refuse(
+            'erdos-renyi',
+            { n, p },
+            `not connected in ${tries} draws`,
+            `take p above ln n / n = ${(Math.log(n) / n).toPrecision(2)}`,
+          ),
       ),
     );
   },
@@ -108,7 +120,10 @@ export const smallWorld = kind({
   name: 'small-world',
   aliases: ['watts-strogatz', 'watts_strogatz', 'smallworld'],
   summary: 'drawn once: a ring lattice whose edges are rewired with probability p',
-  settings: { k: neighbourCount, p: z.number().min(0).max(1).default(0.1).describe('probability that an edge is rewired') },
+  settings: {
+    k: neighbourCount,
+    p: z.number().min(0).max(1).default(0.1).describe('probability that an edge is rewired'),
+  },
   directed: false,
   weights: 'metropolis',
   k: (n, { k }) => regularCount('small-world', n, k),
@@ -131,7 +146,13 @@ export const smallWorld = kind({
           }
           return undirected(n, edges);
         },
-        () => refuse('small-world', { n, k, p: settings.p }, `not connected in ${tries} draws`, 'use a larger k or a smaller p'),
+        () =>
+          refuse(
+            'small-world',
+            { n, k, p: settings.p },
+            `not connected in ${tries} draws`,
+            'use a larger k or a smaller p',
+          ),
       ),
     );
   },

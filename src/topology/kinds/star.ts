@@ -7,5 +7,11 @@ export const star = kind({
   settings: {},
   directed: false,
   weights: 'metropolis',
-  build: (n) => constant(undirected(n, Array.from({ length: n - 1 }, (_, i) => [0, i + 1] as const))),
+  build: (n) =>
+    constant(
+      undirected(
+        n,
+        Array.from({ length: n - 1 }, (_, i) => [0, i + 1] as const),
+      ),
+    ),
 });

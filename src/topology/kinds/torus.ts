@@ -24,11 +24,21 @@ export const torus = kind({
   weights: 'uniform',
   build(n, { rows }) {
     if (squarestSide(n) === 1)
-      refuse('torus', { n }, `n is prime, so there is no grid a×b with both sides at least 2`, `use n = ${compositesNear(n)}, or "ring"`);
+      refuse(
+        'torus',
+        { n },
+        `n is prime, so there is no grid a×b with both sides at least 2`,
+        `use n = ${compositesNear(n)}, or "ring"`,
+      );
     const a = rows ?? squarestSide(n);
     const b = n / a;
     if (!Number.isInteger(b) || b < 2)
-      refuse('torus', { n, rows: a }, `rows must divide n and leave at least 2 columns`, `leave it out for ${squarestSide(n)}×${n / squarestSide(n)}`);
+      refuse(
+        'torus',
+        { n, rows: a },
+        `rows must divide n and leave at least 2 columns`,
+        `leave it out for ${squarestSide(n)}×${n / squarestSide(n)}`,
+      );
     // A side of 2 has one neighbour that way, not two: the set of edges drops the double.
     const edges = new Map<number, [number, number]>();
     const connect = (i: number, j: number) => edges.set(Math.min(i, j) * n + Math.max(i, j), [i, j]);

@@ -1,0 +1,104 @@
+import type { z } from 'zod';
+import type { consensusSchema } from './schema.ts';
+
+export type ConsensusSettings = Readonly<z.output<typeof consensusSchema>>;
+
+/** What consensus control remembers between steps: plain numbers, so that a checkpoint can hold them. */
+export interface ConsensusMemory {
+  /** Averagings so far: topologies that change go on with it. */
+  readonly gossips: number;
+  /** Ξ_max: the largest distance seen in the uncontrolled first steps. */
+  readonly maxDistance: number;
+  /** φ: moving average of √(mean squared gradient norm). */
+  readonly gradientScale: number;
+  /** L: moving average of ‖ḡ_t − ḡ_{t−1}‖ / ‖x̄_t − x̄_{t−1}‖. */
+  readonly smoothness: number;
+}
+
+export const noMemory: ConsensusMemory = { gossips: 0, maxDistance: 0, gradientScale: 0, smoothness: 0 };
+
+/** What a step measured. */
+export interface ConsensusSignals {
+  readonly epoch: number;
+  readonly step: number;
+  readonly learningRate: number;
+  readonly replicas: number;
+  /** Ξ after the local step. */
+  readonly distance: number;
+  /** ‖g_i‖² of every replica. */
+  readonly gradientNorms2: ArrayLike<number>;
+  /** ‖ḡ‖², ‖ḡ_t − ḡ_{t−1}‖ and ‖x̄_t − x̄_{t−1}‖, where the critical distance is estimated. */
+  readonly meanGradientNorm2?: number;
+  readonly gradientChange?: number;
+  readonly parameterChange?: number;
+}
+
+/** Steps over which Ξ_max is measured, without control, where it is not given. */
+export const measuredSteps = 10;
+
+const meanOf = (values: ArrayLike<number>) =>
+  (Array.prototype.reduce.call(values, (sum, v) => (sum as number) + (v as number), 0) as number) / values.length;
+
+const moving = (before: number, now: number, beta: number) => (before === 0 ? now : beta * before + (1 - beta) * now);
+
+/**
+ * The squared critical distance: below it decentralized SGD keeps the centralized rate.
+ *
+ *     Γ² = η σ²/(L n) + ‖∇f(x̄)‖²/(8 L²)
+ *     σ² ≈ Σ‖g_i − ḡ‖²/(n−1),   ‖∇f‖² ≈ max(0, ‖ḡ‖² − σ²/n)
+ *
+ * Kong et al., "Consensus control for decentralized deep learning", 2021.
+ */
+export function criticalDistance2(
+  learningRate: number,
+  gradientNorms2: ArrayLike<number>,
+  meanGradientNorm2: number,
+  smoothness: number,
+): number {
+  const n = gradientNorms2.length;
+  const spread = Math.max(0, meanOf(gradientNorms2) - meanGradientNorm2);
+  const sigma2 = n > 1 ? (spread * n) / (n - 1) : 0;
+  const slope2 = Math.max(0, meanGradientNorm2 - sigma2 / n);
+  return (learningRate * sigma2) / (smoothness * n) + slope2 / (8 * smoothness ** 2);
+}
+
+/** The distance to stay below in this step (null: one gossip, whatever the distance), and what to remember. */
+export function consensusTarget(
+  settings: ConsensusSettings,
+  memory: ConsensusMemory,
+  signals: ConsensusSignals,
+): { target: number | null; memory: ConsensusMemory } {
+  if (settings.kind === 'none') return { target: null, memory };
+  const controlled = signals.epoch >= settings.from && signals.epoch < (settings.to ?? Number.POSITIVE_INFINITY);
+  const limit = (target: number) => (controlled ? target : null);
+  switch (settings.kind) {
+    case 'fixed': {
+      if (settings.maxDistance !== undefined)
+        return { target: limit(settings.fraction * settings.maxDistance), memory };
+      if (signals.step < measuredSteps)
+        return { target: null, memory: { ...memory, maxDistance: Math.max(memory.maxDistance, signals.distance) } };
+      return { target: limit(settings.fraction * memory.maxDistance), memory };
+    }
+    case 'adaptive': {
+      const gradientScale = moving(memory.gradientScale, Math.sqrt(meanOf(signals.gradientNorms2)), settings.beta);
+      return {
+        target: limit(settings.scale * signals.learningRate * gradientScale),
+        memory: { ...memory, gradientScale },
+      };
+    }
+    case 'critical': {
+      const { gradientChange = 0, parameterChange = 0, meanGradientNorm2 = 0 } = signals;
+      if (parameterChange === 0) return { target: null, memory };
+      const smoothness = moving(memory.smoothness, gradientChange / parameterChange, 0.95);
+      const gamma2 = criticalDistance2(signals.learningRate, signals.gradientNorms2, meanGradientNorm2, smoothness);
+      return { target: limit(settings.fraction * Math.sqrt(gamma2)), memory: { ...memory, smoothness } };
+    }
+  }
+}
+
+/** Gossips that bring Ξ to the target at the latest, if the topology contracts by |λ2| each: ⌈ln(target/Ξ) / ln|λ2|⌉. */
+export function predictedGossips(distance: number, target: number, secondModulus: number): number {
+  if (distance <= target || secondModulus <= 0) return 1;
+  if (secondModulus >= 1 || target <= 0) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.ceil(Math.log(target / distance) / Math.log(secondModulus)));
+}

@@ -1,0 +1,123 @@
+import { once } from 'node:events';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { allocateRows, Rows } from '../kernel/memory.ts';
+import { buildTopology } from '../topology/topology.ts';
+import type { Bench } from './bench.ts';
+import { Crew, type CrewData, tasksOf } from './mix-crew.ts';
+
+export interface MixOptions {
+  readonly n: number;
+  readonly parameters: number;
+  readonly threads: number;
+  readonly repetitions: number;
+}
+
+const topologies = [
+  { kind: 'ring' },
+  { kind: 'torus' },
+  { kind: 'lattice', k: 4 },
+  { kind: 'lattice', k: 16 },
+  { kind: 'lattice', k: 64 },
+  { kind: 'exponential' },
+  { kind: 'complete' },
+] as const;
+
+const nameOf = ({ kind, ...settings }: { kind: string; k?: number }) =>
+  settings.k === undefined ? kind : `${kind} k=${settings.k}`;
+
+/** Values that are not constant and not denormal; a proper generator would take longer than the measurement. */
+function fill(rows: Rows): void {
+  for (let i = 0; i < rows.count; i++)
+    for (const view of rows.views(i))
+      for (let c = 0; c < view.length; c++) view[c] = ((i * 31 + c * 17) % 1009) / 1009 - 0.5;
+}
+
+/** Milliseconds of each task, best of all repetitions: other programs only ever add to it. */
+async function measure({
+  n,
+  parameters,
+  threads,
+  repetitions,
+}: MixOptions): Promise<{ name: string; ms: number; edges: number }[]> {
+  const memory = allocateRows(parameters, { x: n, y: n });
+  fill(new Rows(memory, 'x'));
+  const fitting = topologies.filter((topology) => !('k' in topology) || topology.k < n);
+  const data: CrewData = {
+    memory,
+    topologies: fitting,
+    n,
+    threads,
+    repetitions,
+    signal: new Int32Array(new SharedArrayBuffer(8)),
+  };
+  const worker = new URL(`./mix-worker${extname(import.meta.url)}`, import.meta.url);
+  const others = Array.from(
+    { length: threads - 1 },
+    (_, w) => new Worker(worker, { workerData: { data, member: w + 1 } }),
+  );
+  await Promise.all(others.map((other) => once(other, 'online')));
+  const crew = new Crew(data, 0);
+  const best = tasksOf(data).map(() => Number.POSITIVE_INFINITY);
+  crew.work((task, ms) => {
+    best[task] = Math.min(best[task]!, ms);
+  });
+  await Promise.all(others.map((other) => once(other, 'exit')));
+  return best.map((ms, task) => {
+    if (task === 0) return { name: 'memcpy', ms, edges: 0 };
+    const topology = fitting[task - 1]!;
+    return { name: nameOf(topology), ms, edges: buildTopology(topology, n, 1).round(0).sources.flat().length };
+  });
+}
+
+/**
+ * One mixing step against `Float32Array.set` of the same matrix in the same run. Useful bytes are counted, not those that a kernel
+ * touches: every row is read once and written once.
+ */
+export const mixBench: Bench<MixOptions> = {
+  options: [
+    { flags: '-n, --n <replicas>', description: 'number of replicas', default: 256, least: 3, most: 100_000 },
+    { flags: '-P, --parameters <count>', description: 'parameters of each', default: 100_000, least: 1, most: 1e9 },
+    {
+      flags: '--threads <count>',
+      description: 'worker threads, of the memory copy too',
+      default: 1,
+      least: 1,
+      most: 64,
+    },
+    {
+      flags: '--repetitions <count>',
+      description: 'of each, in turn; the best counts',
+      default: 20,
+      least: 1,
+      most: 10_000,
+    },
+  ],
+  async run(options) {
+    const measured = await measure(options);
+    const usefulBytes = 2 * options.n * options.parameters * 4;
+    const [memcpy, ring] = [measured[0]!, measured[1]!];
+    const rows = measured.map(({ name, ms, edges }) => ({
+      name,
+      ms,
+      gigabytesPerSecond: usefulBytes / ms / 1e6,
+      shareOfMemcpy: memcpy.ms / ms,
+      edgesToRing: edges / ring.edges,
+      timeToRing: ms / ring.ms,
+    }));
+    return {
+      data: { ...options, usefulBytes, memcpy: rows[0], topologies: rows.slice(1) },
+      title: `Mixing ${options.n} replicas of ${options.parameters} parameters, ${options.threads} thread${options.threads === 1 ? '' : 's'}`,
+      headers: ['', 'ms', 'GB/s', 'of memcpy', 'edges / ring', 'time / ring'],
+      rows: rows.map((row, task) => [
+        row.name,
+        row.ms.toFixed(1),
+        row.gigabytesPerSecond.toFixed(1),
+        row.shareOfMemcpy.toFixed(2),
+        task === 0 ? '' : row.edgesToRing.toFixed(1),
+        task === 0 ? '' : row.timeToRing.toFixed(1),
+      ]),
+      note: `best of ${options.repetitions}, interleaved · GB/s: every row read once and written once`,
+    };
+  },
+};

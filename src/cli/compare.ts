@@ -1,0 +1,1 @@
+export { compareCommand as command } from './run.ts';

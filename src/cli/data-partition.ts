@@ -1,0 +1,167 @@
+import { Command } from 'commander';
+import { batchCount } from '../data/batch.ts';
+import type { Classification, Text } from '../data/dataset.ts';
+import { loadData } from '../data/load.ts';
+import { classTable, shardsOf, streamsOf } from '../data/partition.ts';
+import { textBatchCount } from '../data/text-batch.ts';
+import { loadExperiment } from '../experiment/experiment.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { number, table } from './print.ts';
+
+const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
+const range = (values: readonly number[]) => ({
+  min: values.reduce((a, b) => Math.min(a, b)),
+  mean: sum(values) / values.length,
+  max: values.reduce((a, b) => Math.max(a, b)),
+});
+
+/** Runs that deal the same data the same way are shown once. */
+function distinct(runs: readonly Experiment[]): { run: Experiment; names: string[] }[] {
+  const found = new Map<string, { run: Experiment; names: string[] }>();
+  for (const run of runs) {
+    const key = JSON.stringify([run.data, run.replicas, run.seed, run.batch, bpttOf(run)]);
+    const same = found.get(key);
+    if (same === undefined) found.set(key, { run, names: [run.name] });
+    else same.names.push(run.name);
+  }
+  return [...found.values()];
+}
+
+/** Time steps of a sample of text, as the model of the experiment has them. */
+const bpttOf = ({ model }: Experiment) => (model as { readonly bptt?: number }).bptt ?? 30;
+
+/**
+ * How far the replicas' class shares are from those of the whole: the mean over replicas of half the sum of absolute differences,
+ * 0 when all are alike, towards 1 when each has classes of its own.
+ */
+function skew(counts: readonly (readonly number[])[]): number {
+  const whole = counts[0]!.map((_, c) => sum(counts.map((row) => row[c]!)));
+  const total = sum(whole);
+  const distances = counts.map((row) => {
+    const size = sum(row);
+    return sum(row.map((count, c) => Math.abs(count / size - whole[c]! / total))) / 2;
+  });
+  return sum(distances) / distances.length;
+}
+
+function describeSamples(run: Experiment, dataset: Classification) {
+  const { data, replicas, seed, batch } = run;
+  const dealt = shardsOf(dataset, replicas, data.partition, seed, batch);
+  const counts = classTable(dataset.train.labels, dataset.classes, dealt);
+  const totals = counts.map(sum);
+  return {
+    what: 'samples' as const,
+    total: sum(totals),
+    classes: dataset.classes,
+    counts,
+    totals,
+    skew: skew(counts),
+    batchesPerEpoch: totals.map((size) => batchCount(size, batch, data.dropLast)),
+  };
+}
+
+function describeText(run: Experiment, text: Text) {
+  const { data, replicas, seed, batch } = run;
+  const bptt = bpttOf(run);
+  const streams = streamsOf(text, replicas, data.partition, seed, batch, bptt);
+  const totals = streams.map((stream) => stream.length);
+  return {
+    what: 'tokens' as const,
+    total: sum(totals),
+    vocabulary: text.vocabulary.length,
+    totals,
+    batchesPerEpoch: totals.map((length) => textBatchCount(length, { batch, bptt })),
+  };
+}
+
+/** A column for each replica. */
+function wide(counts: readonly (readonly number[])[], totals: readonly number[]): string {
+  const rows = counts[0]!.map((_, c) => {
+    const own = counts.map((row) => row[c]!);
+    return [String(c), ...own.map((count) => (count === 0 ? '·' : number(count))), number(sum(own))];
+  });
+  const last = ['all', ...totals.map((total) => number(total)), number(sum(totals))];
+  return table(['class', ...counts.map((_, r) => `r${r}`), 'all'], [...rows, last]);
+}
+
+/** The spread over the replicas, where they are too many for columns. */
+function compact(counts: readonly (readonly number[])[], totals: readonly number[]): string {
+  const line = (name: string, own: readonly number[]) => {
+    const { min, mean, max } = range(own);
+    return [
+      name,
+      number(min),
+      number(mean, 4),
+      number(max),
+      number(own.filter((count) => count === 0).length),
+      number(sum(own)),
+    ];
+  };
+  const rows = counts[0]!.map((_, c) =>
+    line(
+      String(c),
+      counts.map((row) => row[c]!),
+    ),
+  );
+  return `${table(['class', 'min', 'mean', 'max', 'without', 'all'], [...rows, line('all', totals)])}\n\nsamples a replica; without: replicas that have none of the class; every replica: --json`;
+}
+
+function fits(text: string, columns: number): boolean {
+  return text.split('\n').every((line) => line.length <= columns);
+}
+
+function spread(values: readonly number[], unit: string): string {
+  const { min, mean, max } = range(values);
+  if (min === max) return `${number(min)} ${unit}a replica`;
+  return `${number(min)} to ${number(max)} ${unit}a replica, ${number(mean, 4)} on average`;
+}
+
+function settingsText({ data, replicas }: Experiment): string {
+  const { kind, ...settings } = data.partition;
+  const list = Object.entries(settings).map(([key, value]) => `${key} ${String(value)}`);
+  return `${data.kind} dealt to ${number(replicas)} replica${replicas === 1 ? '' : 's'}: ${[kind, ...list].join(', ')}`;
+}
+
+async function describe({ run, names }: { run: Experiment; names: string[] }) {
+  const dataset = await loadData(run.data, { seed: run.seed });
+  const dealt = dataset.task === 'language' ? describeText(run, dataset) : describeSamples(run, dataset);
+  return { run, names, dealt };
+}
+
+function report({ run, names, dealt }: Awaited<ReturnType<typeof describe>>): string {
+  const lines = [settingsText(run), `  runs: ${names.join(', ')}`];
+  lines.push(`  ${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals, '')}`);
+  lines.push(`  ${spread(dealt.batchesPerEpoch, 'batches an epoch for ')}`);
+  if (dealt.what === 'tokens') return lines.join('\n');
+  lines.push(
+    `  difference from the whole: ${number(dealt.skew, 3)} (0: classes as in the whole, 1: nothing in common)`,
+    '',
+  );
+  const columns = process.stdout.columns ?? 120;
+  const full = run.replicas <= 40 ? wide(dealt.counts, dealt.totals) : undefined;
+  lines.push(full !== undefined && fits(full, columns) ? full : compact(dealt.counts, dealt.totals));
+  return lines.join('\n');
+}
+
+export function partitionCommand(): Command {
+  return new Command('partition')
+    .description('how an experiment deals its training data: a table of classes and replicas')
+    .argument('<file>', 'experiment in YAML or JSON')
+    .option('--set <path=value>', 'override a setting (repeatable)', (value, all: string[]) => [...all, value], [])
+    .option('--json', 'print JSON')
+    .action(async (file: string, options: { set: string[]; json?: true }) => {
+      const found = [];
+      for (const one of distinct(loadExperiment(file, options.set))) found.push(await describe(one));
+      if (!options.json) return console.log(found.map(report).join('\n\n'));
+      const json = found.map(({ run, names, dealt }) => ({
+        runs: names,
+        data: run.data.kind,
+        partition: run.data.partition,
+        seed: run.seed,
+        replicas: run.replicas,
+        batch: run.batch,
+        ...dealt,
+      }));
+      console.log(JSON.stringify(json));
+    });
+}

@@ -1,0 +1,82 @@
+import { mean } from '../base/statistics.ts';
+import type { EvaluationEvent, StartEvent, StepEvent } from '../engine/event.ts';
+import type { Progress } from '../run.ts';
+import { number } from './print.ts';
+
+/** Tells how a run goes: a line that is rewritten on a terminal, a line an evaluation elsewhere. */
+export class RunProgress {
+  readonly #out: NodeJS.WriteStream;
+  readonly #name: string;
+  #start: StartEvent | undefined;
+  #startedAt = 0;
+  #step: StepEvent | undefined;
+  #evaluation: EvaluationEvent | undefined;
+  #drawnAt = 0;
+
+  constructor(name: string, width: number, out: NodeJS.WriteStream = process.stderr) {
+    this.#name = name.padEnd(width);
+    this.#out = out;
+  }
+
+  tell(event: Progress): void {
+    if (event.type === 'run' && !this.#out.isTTY) this.#line(`${this.#name}  ${event.run.folder}`);
+    if (event.type === 'start') {
+      this.#start = event;
+      this.#startedAt = performance.now();
+    }
+    if (event.type === 'step') this.#step = event;
+    if (event.type === 'evaluation') this.#evaluation = event;
+    if (this.#out.isTTY) this.#draw(event.type === 'end' || event.type === 'evaluation');
+    else if (event.type === 'evaluation') this.#line(`${this.#name}  ${this.#state()}`);
+    if (event.type === 'end') {
+      const outcome = event.status === 'diverged' ? `diverged: ${event.reason}` : event.status;
+      if (this.#out.isTTY) this.#line('');
+      if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
+    }
+  }
+
+  #line(text: string): void {
+    this.#out.write(`${text}\n`);
+  }
+
+  /** At most ten times a second: a terminal is slower than a step. */
+  #draw(now: boolean): void {
+    if (!now && performance.now() - this.#drawnAt < 100) return;
+    this.#drawnAt = performance.now();
+    const done = this.#step === undefined ? (this.#start?.step ?? 0) : this.#step.step + 1;
+    const share = this.#start === undefined ? 0 : done / this.#start.steps;
+    const filled = Math.round(20 * share);
+    const bar = '█'.repeat(filled) + '░'.repeat(20 - filled);
+    const text = `${this.#name}  ${bar}  ${this.#state()}${this.#remaining(done)}`;
+    this.#out.write(`\r\x1b[2K${text.slice(0, (this.#out.columns ?? 120) - 1)}`);
+  }
+
+  #state(): string {
+    if (this.#start === undefined) return 'preparing';
+    const { steps, stepsPerEpoch } = this.#start;
+    const step = this.#step;
+    const parts = [
+      `epoch ${number(step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch))}/${number(steps / stepsPerEpoch)}`,
+    ];
+    if (step !== undefined) {
+      parts.push(`loss ${mean(step.loss).toFixed(3)}`, `k ${number(step.connections, 3)}`);
+      if (step.distance !== null) parts.push(`Ξ ${number(step.distance, 3)}`);
+      if (step.gossips > 1) parts.push(`gossips ${step.gossips}`);
+    }
+    const accuracy = this.#evaluation?.local.map((score) => score.accuracy);
+    if (accuracy !== undefined) parts.push(`test ${(100 * mean(accuracy)).toFixed(2)} %`);
+    return parts.join('  ');
+  }
+
+  #remaining(done: number): string {
+    if (this.#start === undefined || done <= this.#start.step || done === this.#start.steps) return '';
+    const perStep = (performance.now() - this.#startedAt) / (done - this.#start.step);
+    return `  ${duration((perStep * (this.#start.steps - done)) / 1000)} left`;
+  }
+}
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return `${Math.ceil(seconds)} s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.round((seconds % 3600) / 60)} min`;
+}

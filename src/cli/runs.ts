@@ -1,0 +1,1 @@
+export { runsCommand as command } from './run.ts';

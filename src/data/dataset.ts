@@ -1,0 +1,96 @@
+/**
+ * The common form of every data set. All of it is plain data over shared memory: posted to a worker thread it is not copied.
+ */
+
+/** Features of one split, sample after sample: bytes (pixels), numbers, or a file of bytes too large for memory. */
+export type Features = Uint8Array | Float32Array | FeatureFile;
+
+export interface FeatureFile {
+  /** A file of `count` records of ∏ stored bytes each. */
+  readonly path: string;
+}
+
+/** One split of a classification set, with all that filling a batch needs. */
+export interface Samples {
+  readonly count: number;
+  readonly features: Features;
+  readonly labels: Int32Array;
+  /** Who wrote or spoke each sample, where that is known. */
+  readonly groups?: Int32Array;
+  /** What the model sees: [features], or [channels, height, width]. */
+  readonly shape: readonly number[];
+  /** What is stored, where that is larger than what the model sees: batches take a crop of it. */
+  readonly stored?: readonly [number, number, number];
+  /** scale[256·channel + byte]: the normalised value of a pixel. Only for features in bytes. */
+  readonly scale?: Float32Array;
+  /** Black pixels around an image before a random crop; absent where the set is not augmented. */
+  readonly cropPadding?: number;
+}
+
+export interface Classification {
+  readonly task: 'classification';
+  readonly name: string;
+  readonly shape: readonly number[];
+  readonly classes: number;
+  readonly train: Samples;
+  readonly test: Samples;
+}
+
+/** One split of a text, as token numbers. */
+export interface Tokens {
+  readonly tokens: Int32Array;
+  /** Utterances: utterance u is tokens[starts[u]] up to starts[u + 1], spoken by speakers[u]. */
+  readonly utterances?: { readonly starts: Int32Array; readonly speakers: Int32Array };
+}
+
+export interface Text {
+  readonly task: 'language';
+  readonly name: string;
+  /** The text of every token number. */
+  readonly vocabulary: readonly string[];
+  readonly speakers?: readonly string[];
+  readonly train: Tokens;
+  readonly valid?: Tokens;
+  readonly test: Tokens;
+}
+
+export type Dataset = Classification | Text;
+
+export const sharedBytes = (length: number) => new Uint8Array(new SharedArrayBuffer(length));
+export const sharedFloats = (length: number) => new Float32Array(new SharedArrayBuffer(4 * length));
+export const sharedInts = (values: number | ArrayLike<number>) => {
+  if (typeof values === 'number') return new Int32Array(new SharedArrayBuffer(4 * values));
+  const ints = new Int32Array(new SharedArrayBuffer(4 * values.length));
+  ints.set(values);
+  return ints;
+};
+
+export const sizeOf = (shape: readonly number[]) => shape.reduce((product, side) => product * side, 1);
+
+/** (byte/255 − mean) / std of every byte, channel by channel. */
+export function scaleTable(mean: readonly number[], std: readonly number[]): Float32Array {
+  const scale = sharedFloats(256 * mean.length);
+  mean.forEach((m, channel) => {
+    for (let byte = 0; byte < 256; byte++) scale[256 * channel + byte] = (byte / 255 - m) / std[channel]!;
+  });
+  return scale;
+}
+
+/** The chosen samples only, in the order given. */
+export function take(samples: Samples, chosen: Uint32Array): Samples {
+  const { features, labels, groups } = samples;
+  if (!ArrayBuffer.isView(features)) throw new TypeError('samples in a file are chosen before they are stored');
+  const size = sizeOf(samples.stored ?? samples.shape);
+  const kept = features instanceof Uint8Array ? sharedBytes(chosen.length * size) : sharedFloats(chosen.length * size);
+  chosen.forEach((from, to) => {
+    kept.set(features.subarray(from * size, (from + 1) * size), to * size);
+  });
+  const pick = (values: Int32Array) => sharedInts(Int32Array.from(chosen, (i) => values[i]!));
+  return {
+    ...samples,
+    count: chosen.length,
+    features: kept,
+    labels: pick(labels),
+    ...(groups === undefined ? {} : { groups: pick(groups) }),
+  };
+}

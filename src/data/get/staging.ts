@@ -1,0 +1,81 @@
+import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { UserError } from '../../base/error.ts';
+import { reason } from '../../base/file.ts';
+import { findFile } from '../folder.ts';
+import type { Collection, DataFile } from '../set.ts';
+
+/** Where the files wait until all of them are there and right. Interrupted downloads stay in it, to be continued. */
+export const stagingOf = (dataFolder: string, collection: Collection) => join(dataFolder, '.partial', collection.name);
+
+/** Errors of the file system are the user's to solve; the rest are ours. */
+export function writeFailure(error: unknown, staging: string): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === undefined || syscall === undefined || error instanceof UserError) return error;
+  try {
+    rmSync(staging, { recursive: true, force: true });
+  } catch {
+    // Where nothing could be written there may be nothing to remove.
+  }
+  return new UserError(`cannot write to ${staging}: ${reason(error)}`, {
+    cause: error,
+    hint: 'DBENCH_DATA names another folder for data',
+  });
+}
+
+/** Moves complete files to their place; the other form of a file (plain, compressed) there would hide or outlive it. */
+export function settle(wanted: readonly DataFile[], staging: string, home: string): void {
+  try {
+    mkdirSync(home, { recursive: true });
+    for (const { name } of wanted) {
+      const path = findFile(staging, name)!;
+      renameSync(path, join(home, basename(path)));
+      for (const old of [name, `${name}.gz`]) if (old !== basename(path)) rmSync(join(home, old), { force: true });
+    }
+  } catch (error) {
+    throw writeFailure(error, staging);
+  }
+}
+
+/** One process at a time may fetch a collection; a lock whose process is gone does not count. */
+export function claim(staging: string, name: string): () => void {
+  const lock = join(staging, 'lock');
+  try {
+    mkdirSync(staging, { recursive: true });
+    for (;;) {
+      try {
+        writeFileSync(lock, String(process.pid), { flag: 'wx' });
+        return () => {
+          rmSync(lock, { force: true });
+          removeIfEmpty(staging);
+          removeIfEmpty(join(staging, '..'));
+        };
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+        const owner = Number(readFileSync(lock, 'utf8'));
+        if (isAlive(owner))
+          throw new UserError(`process ${owner} is getting ${name} right now`, { hint: `wait, or remove ${lock}` });
+        rmSync(lock, { force: true });
+      }
+    }
+  } catch (error) {
+    throw writeFailure(error, staging);
+  }
+}
+
+function isAlive(process_: number): boolean {
+  try {
+    process.kill(process_, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder);
+  } catch {
+    // Something in it is still wanted.
+  }
+}

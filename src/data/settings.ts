@@ -1,0 +1,44 @@
+import { z } from 'zod';
+
+/** How the training samples are dealt to the replicas; no sample goes to two. */
+export const partitionSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('iid').describe('shuffled, equally many each; of a text: equally long pieces') }),
+  z.strictObject({
+    kind: z.literal('dirichlet').describe('class shares drawn from a Dirichlet distribution'),
+    alpha: z.number().gt(0).describe('large: alike; small: each replica sees few classes'),
+    equalSizes: z
+      .boolean()
+      .default(true)
+      .describe('equally many samples each; false: how many a replica gets follows from the draw as well'),
+  }),
+  z.strictObject({
+    kind: z.literal('shards').describe('sorted by label, cut into shards'),
+    perReplica: z.int().min(1).default(2).describe('shards per replica'),
+  }),
+  z.strictObject({
+    kind: z.literal('group').describe('whole writers (MNIST) or speakers (Shakespeare) to one replica'),
+  }),
+]);
+
+export type PartitionSettings = z.output<typeof partitionSchema>;
+
+const dealing = {
+  partition: partitionSchema.prefault({ kind: 'iid' }),
+  dropLast: z.boolean().default(true).describe('leave out an epoch’s last batch when it is not full'),
+};
+
+/** Settings of every classification set. */
+export const sampleSettings = {
+  train: z.int().min(1).optional().describe('training samples to use, chosen by the seed; all by default'),
+  test: z.int().min(1).optional().describe('test samples to use, chosen by the seed; all by default'),
+  ...dealing,
+};
+
+/** Settings of every text. */
+export const textSettings = {
+  train: z.int().min(2).optional().describe('tokens of training text to use, from its beginning; all by default'),
+  test: z.int().min(2).optional().describe('tokens of test text to use, from its beginning; all by default'),
+  ...dealing,
+};
+
+export const augment = z.boolean().default(true).describe('random crops and flips');

@@ -1,0 +1,114 @@
+import { UserError } from '../base/error.ts';
+import { batchCount, batches, fillBatch } from '../data/batch.ts';
+import type { Dataset } from '../data/dataset.ts';
+import { shardsOf, streamsOf } from '../data/partition.ts';
+import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import type { Task } from '../model/context.ts';
+import type { Numbers } from '../tensor/backend.ts';
+
+/** Batches for the replicas and for evaluation: pure functions of the experiment, whoever asks for them. */
+export interface Feed {
+  readonly task: Task;
+  readonly stepsPerEpoch: number;
+  /** Fills a replica's batch for a step; true where its pass over its data begins, so that carried state starts anew. */
+  train(replica: number, step: number, x: Numbers, labels: Int32Array): boolean;
+  /** Labels in the test set, and in one batch of it. */
+  readonly testLabels: number;
+  readonly testBatch: number;
+  /** Fills test batch `index`; returns how many labels of it count. */
+  test(index: number, x: Numbers, labels: Int32Array): number;
+}
+
+/** Test samples evaluated at a time. */
+const evaluationBatch = 250;
+
+/** The order of a replica's batches, kept for the pass it is in. */
+type Pass = { readonly pass: number; readonly order: readonly Uint32Array[] };
+
+export function feedOf(experiment: Experiment, dataset: Dataset): Feed {
+  return dataset.task === 'language' ? textFeed(experiment, dataset) : sampleFeed(experiment, dataset);
+}
+
+/**
+ * An epoch is one pass over the training data by all replicas together. Where shards differ in size each replica goes through its
+ * own again and again, so that a small one is seen more often and none has to wait.
+ */
+function sampleFeed(
+  { seed, replicas, batch, data, evaluation }: Experiment,
+  dataset: Dataset & { task: 'classification' },
+): Feed {
+  const shards = shardsOf(dataset, replicas, data.partition, seed, batch);
+  const passes = new Map<number, Pass>();
+  const batchOf = (replica: number, step: number) => {
+    const indices = shards[replica]!;
+    const count = batchCount(indices.length, batch, true);
+    const pass = Math.floor(step / count);
+    let known = passes.get(replica);
+    if (known?.pass !== pass) {
+      known = { pass, order: batches(indices, { batch, epoch: pass, replica, seed, dropLast: true }) };
+      passes.set(replica, known);
+    }
+    return { indices: known.order[step % count]!, begins: step % count === 0 };
+  };
+  const { test, train } = dataset;
+  const testLabels = evaluation.samples === 'all' ? test.count : Math.min(evaluation.samples, test.count);
+  const testBatch = Math.min(evaluationBatch, testLabels);
+  return {
+    task: { shape: dataset.shape, classes: dataset.classes },
+    stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, true)),
+    train(replica, step, x, labels) {
+      const { indices, begins } = batchOf(replica, step);
+      fillBatch(train, indices, x as Float32Array, labels, { seed, replica, step });
+      return begins;
+    },
+    testLabels,
+    testBatch,
+    test(index, x, labels) {
+      const count = Math.min(testBatch, testLabels - index * testBatch);
+      fillBatch(
+        test,
+        Uint32Array.from({ length: count }, (_, i) => index * testBatch + i),
+        x as Float32Array,
+        labels,
+      );
+      return count;
+    },
+  };
+}
+
+/** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */
+function textFeed(
+  { seed, replicas, batch, data, model, evaluation }: Experiment,
+  dataset: Dataset & { task: 'language' },
+): Feed {
+  if (!('bptt' in model))
+    throw new UserError(`${dataset.name} is a text, but ${model.kind} is not a language model`, {
+      hint: 'use the model "lstm"',
+    });
+  const layout = { batch, bptt: model.bptt };
+  const streams = streamsOf(dataset, replicas, data.partition, seed, batch, model.bptt);
+  const counts = streams.map((stream) => textBatchCount(stream.length, layout));
+  const wanted = evaluation.samples === 'all' ? Number.POSITIVE_INFINITY : evaluation.samples;
+  const perBatch = batch * model.bptt;
+  const testCount = Math.min(textBatchCount(dataset.test.tokens.length, layout), Math.ceil(wanted / perBatch));
+  if (testCount === 0)
+    throw new UserError(`the test text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
+      hint: 'use a smaller batch or bptt',
+    });
+  return {
+    task: { shape: [model.bptt], classes: dataset.vocabulary.length },
+    stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),
+    train(replica, step, x, labels) {
+      const index = step % counts[replica]!;
+      fillTextBatch(streams[replica]!, layout, index, x as Int32Array, labels);
+      return index === 0;
+    },
+    testLabels: testCount * perBatch,
+    testBatch: batch,
+    test(index, x, labels) {
+      fillTextBatch(dataset.test.tokens, layout, index, x as Int32Array, labels);
+      return perBatch;
+    },
+  };
+}

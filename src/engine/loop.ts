@@ -1,0 +1,196 @@
+import { Random } from '../base/random.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import type { Backend } from '../tensor/backend.ts';
+import type { Transport } from '../transport/transport.ts';
+import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
+import type { EndEvent, EvaluationEvent, Event, Score } from './event.ts';
+import type { Feed } from './feed.ts';
+import { planner } from './plan.ts';
+import { Rank } from './rank.ts';
+import { type Form, openReplicas } from './replicas.ts';
+
+/** Where a run keeps its checkpoints, and the step of the one it continues from. */
+export interface Checkpoints {
+  readonly folder: string;
+  readonly from: number | undefined;
+}
+
+/** A loss beyond this is no training any more. */
+const divergedLoss = 1e6;
+
+/** The whole run, as one rank sees it. Every rank goes through the same loop; the events are the same on all of them. */
+export async function* loop(
+  experiment: Experiment,
+  feed: Feed,
+  transport: Transport,
+  backend: Backend,
+  checkpoints: Checkpoints | undefined,
+): AsyncGenerator<Event> {
+  const rank = new Rank(
+    experiment,
+    transport,
+    await openReplicas(experiment, feed, backend, transport, formOf(experiment)),
+  );
+  const plan = planner(experiment, feed.stepsPerEpoch);
+  const steps = experiment.epochs * feed.stepsPerEpoch;
+  let step =
+    checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
+  const tensors = rank.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
+  yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, ranks: transport.ranks, tensors };
+  let end: Pick<EndEvent, 'status' | 'reason'> = { status: 'complete' };
+  while (step < steps) {
+    const epoch = Math.floor(step / feed.stepsPerEpoch);
+    const { event, norms } = await rank.step(step, plan(epoch));
+    yield event;
+    if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, experiment.replicas) };
+    step += 1;
+    const worst = event.loss.findIndex((loss) => !(loss < divergedLoss));
+    if (worst >= 0) {
+      end = { status: 'diverged', reason: `the loss of replica ${worst} is ${event.loss[worst]} at step ${step - 1}` };
+      break;
+    }
+    const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
+    const done = step / feed.stepsPerEpoch;
+    if (Number.isInteger(done)) {
+      if (step === steps && experiment.algorithm.kind !== 'centralized' && experiment.algorithm.finalMerge)
+        mergeAll(rank);
+      if (done % experiment.evaluation.everyEpochs === 0 || step === steps)
+        yield await evaluate(experiment, feed, rank, transport, step);
+    }
+    const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
+    if (checkpoints !== undefined && (due || stop || step === steps)) {
+      save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
+      yield { type: 'checkpoint', step };
+    }
+    if (stop && step < steps) {
+      end = { status: 'stopped' };
+      break;
+    }
+  }
+  yield { type: 'end', ...end, step, paramsSha256: rank.digest() };
+  await rank.replicas.close();
+}
+
+function formOf({ algorithm, consensus }: Experiment): Form {
+  if (algorithm.kind === 'centralized') return 'common';
+  return consensus.kind === 'critical' ? 'apart' : 'whole';
+}
+
+function begin(rank: Rank): number {
+  rank.start();
+  return 0;
+}
+
+/** norms[tensor][replica] of what was gathered replica by replica. */
+function byTensor(gathered: Float64Array, replicas: number): number[][] {
+  const tensors = gathered.length / replicas;
+  return Array.from({ length: tensors }, (_, t) =>
+    Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!),
+  );
+}
+
+function mergeAll(rank: Rank): void {
+  const merged = rank.merge();
+  for (const i of rank.own()) rank.setParams(i, merged);
+}
+
+/** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. */
+function evaluated({ seed, replicas, evaluation }: Experiment): number[] {
+  const wanted = evaluation.replicas === 'all' ? replicas : Math.min(evaluation.replicas, replicas);
+  return [...new Random(seed, 'evaluate').permutation(replicas).subarray(0, wanted)].sort((a, b) => a - b);
+}
+
+async function evaluate(
+  experiment: Experiment,
+  feed: Feed,
+  rank: Rank,
+  transport: Transport,
+  step: number,
+): Promise<EvaluationEvent> {
+  const start = performance.now();
+  const chosen = evaluated(experiment);
+  const own = new Float64Array(2 * rank.own().length);
+  // Under the centralized algorithm replicas differ in their state only; without one they are all alike.
+  const alike =
+    experiment.algorithm.kind === 'centralized' && rank.replicas.privateRows(transport.first).state === undefined;
+  let last: Score | undefined;
+  for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
+    if (last === undefined || !alike)
+      last = await rank.replicas.score(rank.params(i), rank.replicas.privateRows(i).state);
+    own.set([last.loss, last.accuracy], 2 * (i - transport.first));
+  }
+  const all = transport.gather(own, 2);
+  const local = chosen.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
+  const merged = experiment.evaluation.merged ? await evaluateMerged(rank, transport) : null;
+  return {
+    type: 'evaluation',
+    step,
+    epoch: step / feed.stepsPerEpoch,
+    replicas: chosen,
+    samples: feed.testLabels,
+    local,
+    merged,
+    ms: performance.now() - start,
+  };
+}
+
+/** The average of all replicas, its running statistics included: rank 0 evaluates it for all. */
+async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> {
+  const params = rank.merge();
+  const rows = rank.own().map((i) => rank.replicas.privateRows(i).state ?? new Float32Array(0));
+  const width = rows[0]?.length ?? 0;
+  const states = transport.gather(Float64Array.from(rows.flatMap((row) => [...row])), width);
+  const state = new Float32Array(width);
+  for (let c = 0; c < width; c++) {
+    let sum = 0;
+    for (let i = 0; i < transport.replicas; i++) sum += states[i * width + c]!;
+    state[c] = sum / transport.replicas;
+  }
+  const score =
+    transport.rank === 0
+      ? await rank.replicas.score(params, width === 0 ? undefined : state)
+      : { loss: 0, accuracy: 0 };
+  return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
+}
+
+function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): void {
+  const { first, last } = transport;
+  if (transport.rank === 0) beginCheckpoint(folder, step);
+  transport.barrier();
+  const own = rank.own();
+  const names = Object.keys(rank.replicas.privateRows(first));
+  const gathered = (row: (replica: number) => Float32Array) => {
+    const columns = row(first).length;
+    const data = new Float32Array(own.length * columns);
+    own.forEach((i, place) => {
+      data.set(row(i), place * columns);
+    });
+    return { columns, data };
+  };
+  const rows = Object.fromEntries(names.map((name) => [name, gathered((i) => rank.replicas.privateRows(i)[name]!)]));
+  writeBlock(folder, {
+    first,
+    last,
+    step,
+    consensus: rank.memory,
+    rows: { params: gathered((i) => rank.params(i)), ...rows },
+  });
+  transport.barrier();
+  if (transport.rank === 0) finishCheckpoint(folder, step, keep);
+  transport.barrier();
+}
+
+function restore(rank: Rank, folder: string, step: number, transport: Transport): number {
+  const { consensus, rows } = readCheckpoint(folder, step, transport.first, transport.last);
+  rank.memory = consensus;
+  for (const i of rank.own()) {
+    const row = (name: string) => {
+      const { columns, data } = rows[name]!;
+      return data.subarray((i - transport.first) * columns, (i - transport.first + 1) * columns);
+    };
+    rank.setParams(i, row('params'));
+    for (const [name, memory] of Object.entries(rank.replicas.privateRows(i))) memory.set(row(name));
+  }
+  transport.barrier();
+  return step;
+}

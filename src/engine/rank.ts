@@ -1,0 +1,300 @@
+import { createHash } from 'node:crypto';
+import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
+import { type ConsensusMemory, consensusTarget, noMemory, predictedGossips } from '../algorithm/consensus.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { squaredConsensusDistance } from '../kernel/kernel.ts';
+import type { Rows } from '../kernel/memory.ts';
+import { initialise } from '../model/layout.ts';
+import type { Transport } from '../transport/transport.ts';
+import { Clock, phases } from './clock.ts';
+import type { PhaseMs, StepEvent } from './event.ts';
+import type { EpochPlan } from './plan.ts';
+import type { Outcome, Replicas } from './replicas.ts';
+
+const floatBytes = 4;
+
+/** What the stages of one step leave behind for its event. */
+interface Measured {
+  norms: Float64Array | undefined;
+  distance: number | null;
+  controlled: number | null;
+  target: number | null;
+  gossips: number;
+  sentBytes: number;
+  sentMessages: number;
+}
+
+const nothing = (): Measured => ({
+  norms: undefined,
+  distance: null,
+  controlled: null,
+  target: null,
+  gossips: 0,
+  sentBytes: 0,
+  sentMessages: 0,
+});
+
+/** One rank's part of a run: its replicas, taken through the stages of each step together with the other ranks. */
+export class Rank {
+  readonly #experiment: Experiment;
+  readonly #transport: Transport;
+  readonly replicas: Replicas;
+  readonly #clock: Clock;
+  /** Parameters of all replicas, and a matrix to write the next ones to; they change places. */
+  #current: Rows;
+  #spare: Rows;
+  readonly #columns: number;
+  /** Where each tensor begins in a row, and where the last one ends. */
+  readonly #offsets: readonly number[];
+  memory: ConsensusMemory = noMemory;
+  #outcomes: Outcome[] = [];
+  #meanGradient: Float32Array = new Float32Array(0);
+  #measured = nothing();
+  /** Mean gradient and mean parameters of the step before, for the critical distance. */
+  #before: { gradient: Float32Array; params: Float32Array } | undefined;
+  #signals: { meanGradientNorm2: number; gradientChange: number; parameterChange: number } | undefined;
+
+  constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
+    this.#experiment = experiment;
+    this.#transport = transport;
+    this.replicas = replicas;
+    this.#clock = new Clock(() => transport.takeWaitMs());
+    this.#current = transport.rows('current');
+    this.#spare = transport.rows('spare');
+    this.#columns = replicas.params.length;
+    this.#offsets = [...replicas.layout.map(({ offset }) => offset), this.#columns];
+  }
+
+  /** Every replica starts from the same parameters. */
+  start(): void {
+    const row = initialise(this.replicas.layout, this.#experiment.seed);
+    for (const i of this.own()) this.#current.write(i, row);
+    this.#transport.barrier();
+  }
+
+  /** The replicas of this rank. */
+  own(): number[] {
+    const { first, last } = this.#transport;
+    return Array.from({ length: last - first }, (_, i) => first + i);
+  }
+
+  params(replica: number): Float32Array {
+    this.#current.read(replica, this.replicas.params);
+    return this.replicas.params;
+  }
+
+  setParams(replica: number, row: Float32Array): void {
+    this.#current.write(replica, row);
+  }
+
+  /** One step; the event and the norms are the same on every rank. */
+  async step(step: number, plan: EpochPlan): Promise<{ event: StepEvent; norms: Float64Array | undefined }> {
+    this.#measured = nothing();
+    const { algorithm, consensus } = this.#experiment;
+    const rate = plan.learningRate(step);
+    for (const stage of stagesOf(algorithm, consensus, step)) await this.#stages[stage](step, plan, rate);
+    return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
+  }
+
+  readonly #stages: { readonly [S in Stage]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void> } = {
+    adapt: async (step, _, rate) => {
+      await this.#each(step, async (i) => {
+        const outcome = await this.#clock.time('compute', () => this.replicas.adapt(i, step, rate));
+        this.#spare.write(i, this.replicas.nextParams);
+        return outcome;
+      });
+      this.#swap();
+    },
+    gradient: (step) =>
+      this.#each(step, async (i) => {
+        const outcome = await this.#clock.time('compute', () => this.replicas.gradient(i, step));
+        this.#spare.write(i, this.replicas.gradientRow);
+        return outcome;
+      }),
+    averageGradients: () => {
+      this.#meanGradient = this.#meanOf(this.#spare);
+      if (this.#experiment.consensus.kind === 'critical') this.#signal(this.#meanGradient);
+    },
+    stepTogether: async (step, _, rate) => {
+      this.replicas.gradientRow.set(this.#meanGradient);
+      this.params(this.#transport.first);
+      await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
+      for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
+      this.#sent(2 * (this.#transport.replicas - 1), (2 * (this.#transport.replicas - 1)) / this.#transport.replicas);
+    },
+    stepAlone: async (step, _, rate) => {
+      for (const i of this.own()) {
+        this.#spare.read(i, this.replicas.gradientRow);
+        this.params(i);
+        await this.#clock.time('compute', () => this.replicas.update(i, step, rate));
+        this.#spare.write(i, this.replicas.nextParams);
+      }
+      this.#swap();
+    },
+    probe: (step) => this.#clock.time('probe', () => this.#probe(step)),
+    combine: (step, plan, rate) => this.#combine(step, plan, rate),
+  };
+
+  /** The batch and one step of every own replica. */
+  async #each(step: number, work: (replica: number) => Promise<Outcome>): Promise<void> {
+    this.#outcomes = [];
+    for (const i of this.own()) {
+      this.#clock.time('data', () => this.replicas.load(i, step));
+      this.params(i);
+      this.#outcomes.push(await work(i));
+    }
+  }
+
+  #swap(): void {
+    [this.#current, this.#spare] = [this.#spare, this.#current];
+  }
+
+  /** The mean over all replicas, as a row of one's own. */
+  #meanOf(rows: Rows): Float32Array {
+    const row = new Float32Array(this.#columns);
+    this.#clock.time('mix', () => this.#transport.mean(rows)).read(0, row);
+    // The row of means is everyone's: nobody may begin the next one before all have read this.
+    this.#transport.barrier();
+    return row;
+  }
+
+  /** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
+  #distance(): number {
+    const { kernel, first, last } = this.#transport;
+    const mean = this.#transport.mean(this.#current);
+    const squares = Float64Array.from({ length: last - first }, (_, i) =>
+      kernel.squaredDistance(this.#current, first + i, mean, 0),
+    );
+    return Math.sqrt(squaredConsensusDistance(this.#transport.gather(squares, 1)));
+  }
+
+  #probe(step: number): void {
+    const { probes, algorithm, consensus } = this.#experiment;
+    const due = step % probes.everySteps === 0;
+    const width = this.replicas.layout.length;
+    if (due && probes.norms) {
+      const own = new Float64Array(this.own().length * width);
+      this.own().forEach((i, place) => {
+        this.#transport.kernel.norms(this.#current, i, this.#offsets, own.subarray(place * width, (place + 1) * width));
+      });
+      this.#measured.norms = this.#transport.gather(own, width);
+    }
+    // Under the centralized algorithm all replicas are equal: nothing to measure.
+    if (algorithm.kind === 'centralized') this.#measured.distance = due && probes.distance ? 0 : null;
+    else if ((due && probes.distance) || consensus.kind !== 'none') this.#measured.distance = this.#distance();
+  }
+
+  /** What the critical distance is estimated from. */
+  #signal(gradient: Float32Array): void {
+    const params = this.#meanOf(this.#current);
+    const change = (a: Float32Array, b: Float32Array) => {
+      let sum = 0;
+      for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
+      return Math.sqrt(sum);
+    };
+    const before = this.#before;
+    this.#signals = {
+      meanGradientNorm2: change(gradient, new Float32Array(this.#columns)) ** 2,
+      gradientChange: before ? change(gradient, before.gradient) : 0,
+      parameterChange: before ? change(params, before.params) : 0,
+    };
+    this.#before = { gradient, params };
+  }
+
+  /** Averages with the neighbours: once, or under consensus control until the replicas are close enough. */
+  #combine(step: number, plan: EpochPlan, rate: number): void {
+    const target = this.#target(step, plan, rate);
+    this.#gossip(plan);
+    const { consensus } = this.#experiment;
+    if (target !== null && consensus.kind !== 'none') {
+      this.#measured.target = target;
+      let distance = this.#clock.time('mix', () => this.#distance());
+      while (distance > target && this.#measured.gossips < consensus.cap) {
+        // As many as the topology needs at the least favourable; measured again only then.
+        const wanted = predictedGossips(distance, target, plan.secondModulus());
+        for (let left = Math.min(wanted, consensus.cap - this.#measured.gossips); left > 0; left--) this.#gossip(plan);
+        distance = this.#clock.time('mix', () => this.#distance());
+      }
+      this.#measured.controlled = distance;
+    }
+  }
+
+  #target(step: number, plan: EpochPlan, learningRate: number): number | null {
+    const { consensus, replicas } = this.#experiment;
+    if (consensus.kind === 'none') return null;
+    const norms2 = this.#transport.gather(
+      Float64Array.from(this.#outcomes, (outcome) => outcome.gradientNorm ** 2),
+      1,
+    );
+    const signals = {
+      epoch: step / plan.stepsPerEpoch,
+      step,
+      learningRate,
+      replicas,
+      distance: this.#measured.distance ?? this.#distance(),
+      gradientNorms2: norms2,
+      ...this.#signals,
+    };
+    const { target, memory } = consensusTarget(consensus, this.memory, signals);
+    this.memory = memory;
+    return target;
+  }
+
+  #gossip(plan: EpochPlan): void {
+    const mixing = plan.topology.mixing(this.memory.gossips);
+    this.#clock.time('mix', () => this.#transport.mix(mixing, this.#current, this.#spare));
+    this.#swap();
+    this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
+    this.#measured.gossips += 1;
+    const messages = (mixing.source.length - mixing.n) / mixing.n;
+    this.#sent(messages, messages);
+  }
+
+  /** Per replica: messages, and how often the parameters are in them. */
+  #sent(messages: number, copies: number): void {
+    this.#measured.sentMessages += messages;
+    this.#measured.sentBytes += copies * this.#columns * floatBytes;
+  }
+
+  #event(step: number, plan: EpochPlan, rate: number): StepEvent {
+    const own = Float64Array.from(
+      this.#outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]),
+    );
+    const all = this.#transport.gather(own, 3);
+    const column = (c: number) => Array.from({ length: all.length / 3 }, (_, i) => all[3 * i + c]!);
+    const ms = this.#transport.reduce(this.#clock.take());
+    return {
+      type: 'step',
+      step,
+      epoch: Math.floor(step / plan.stepsPerEpoch),
+      connections: plan.degree,
+      learningRate: rate,
+      loss: column(0),
+      accuracy: column(1),
+      gradientNorm: column(2),
+      distance: this.#measured.distance,
+      controlledDistance: this.#measured.controlled,
+      targetDistance: this.#measured.target,
+      gossips: this.#measured.gossips,
+      sentBytes: this.#measured.sentBytes,
+      sentMessages: this.#measured.sentMessages,
+      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / this.#transport.ranks])) as unknown as PhaseMs,
+    };
+  }
+
+  /** One exact average over all replicas. */
+  merge(): Float32Array {
+    return this.#meanOf(this.#current);
+  }
+
+  /** Of all parameters, in replica order. */
+  digest(): string {
+    const own = this.own().map((i) =>
+      createHash('sha256')
+        .update(new Uint8Array(this.params(i).buffer, this.params(i).byteOffset, 4 * this.#columns))
+        .digest(),
+    );
+    const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
+    return createHash('sha256').update(Uint8Array.from(bytes)).digest('hex');
+  }
+}

@@ -1,0 +1,171 @@
+import { Random } from '../base/random.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { initialise, type Layout, type PlacedParameter, rowSize } from '../model/layout.ts';
+import { buildModel } from '../model/models.ts';
+import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, updateStep } from '../model/step.ts';
+import { optimizer } from '../optim/optimizer.ts';
+import type { Backend, Buffers, Run } from '../tensor/backend.ts';
+import type { Score } from './event.ts';
+import type { Feed } from './feed.ts';
+import { type Memory, PrivateRows } from './private-rows.ts';
+
+/** What one replica's step found. */
+export interface Outcome {
+  readonly loss: number;
+  readonly accuracy: number;
+  readonly gradientNorm: number;
+}
+
+/** The replicas of one rank: their programs, their private rows, and the steps they take. */
+export interface Replicas {
+  readonly layout: Layout<PlacedParameter>;
+  /** What a step reads: the caller puts a replica's parameters here. */
+  readonly params: Float32Array;
+  /** What `adapt` or `update` wrote. */
+  readonly nextParams: Float32Array;
+  /** What `gradient` wrote and `update` reads. */
+  readonly gradientRow: Float32Array;
+  /** Puts the batch of a replica in place. */
+  load(replica: number, step: number): void;
+  /** Gradient and optimizer in one, on the batch that was loaded: params → nextParams. */
+  adapt(replica: number, step: number, learningRate: number): Promise<Outcome>;
+  /** The gradient alone: params → gradientRow. */
+  gradient(replica: number, step: number): Promise<Outcome>;
+  /** The optimizer alone: params, gradientRow → nextParams, with the slots of this replica. */
+  update(replica: number, step: number, learningRate: number): Promise<void>;
+  /** What a checkpoint must hold of a replica besides its parameters. */
+  privateRows(replica: number): Memory;
+  /** Loss and accuracy on the test set, of these parameters with this state. */
+  score(params: Float32Array, state: Float32Array | undefined): Promise<Score>;
+  close(): Promise<void>;
+}
+
+/** Optimizer slots and model state, as they are before the first step. */
+function startingRows(step: Step, seed: number): Memory {
+  const slots = step.slots.map((slot) => [slot, new Float32Array(rowSize(step.params))] as const);
+  return Object.fromEntries(step.state.length > 0 ? [...slots, ['state', initialise(step.state, seed)]] : slots);
+}
+
+/** A program whose private rows take turns; the rest of its memory stays. */
+async function open(backend: Backend, step: Step, memory: Buffers, rows: PrivateRows) {
+  const executable = await backend.compile(step.program);
+  const written = new Set(step.program.outputs.map(({ name }) => name.split('/')[0]!));
+  const runs = new Map<string, Run>();
+  return {
+    rows,
+    run(place: number): Promise<void> {
+      const { key, from, to } = rows.turn(place);
+      let run = runs.get(key);
+      if (run === undefined) {
+        const next = Object.entries(to).flatMap(([name, row]) => (written.has(`${name}'`) ? [[`${name}'`, row]] : []));
+        run = executable.bind(stepBuffers(step, { ...memory, ...from, ...Object.fromEntries(next) }));
+        runs.set(key, run);
+      }
+      return run();
+    },
+    close: () => executable.close(),
+  };
+}
+
+/**
+ * How a step is computed: gradient and update in one program (whole), or apart, with the gradient in between for all to see;
+ * common: all replicas are equal and share one set of optimizer slots.
+ */
+export type Form = 'whole' | 'apart' | 'common';
+
+/** Opens the replicas first ≤ i < last. */
+export async function openReplicas(
+  { seed, batch, model: modelSettings, optimizer: optimizerSettings }: Experiment,
+  feed: Feed,
+  backend: Backend,
+  { first, last }: { readonly first: number; readonly last: number },
+  form: Form,
+): Promise<Replicas> {
+  const model = buildModel(modelSettings, feed.task);
+  const transform = optimizer(optimizerSettings);
+  const step = form === 'whole' ? trainStep(model, batch, transform) : gradientStep(model, batch);
+  const memory = allocate(step);
+  const stepper = await open(backend, step, memory, new PrivateRows(startingRows(step, seed), last - first));
+
+  const update = form === 'whole' ? undefined : updateStep(step, transform);
+  const updateMemory: Record<string, Float32Array> | undefined =
+    update && ({ ...allocate(update), params: memory.params!, gradient: memory.gradient! } as never);
+  const updater =
+    update &&
+    (await open(
+      backend,
+      update,
+      updateMemory!,
+      new PrivateRows(startingRows(update, seed), form === 'common' ? 1 : last - first),
+    ));
+  const place = (replica: number) => replica - first;
+  const slotPlace = (replica: number) => (form === 'common' ? 0 : place(replica));
+
+  const tester = await openTest(backend, evalStep(model, feed.testBatch), feed, seed, model.sequential === true);
+  const startState = initialise(step.state, seed);
+  const key = memory.key as unknown as Int32Array;
+
+  async function run(replica: number, at: number): Promise<Outcome> {
+    const random = new Random(seed, 'dropout', replica, at);
+    key[0] = random.uint32();
+    key[1] = random.uint32();
+    await stepper.run(place(replica));
+    const [loss, correct, norm2] = [memory.loss![0]!, memory.correct![0]!, memory.gradientNorm2![0]!];
+    return { loss, accuracy: correct / memory.labels.length, gradientNorm: Math.sqrt(norm2) };
+  }
+
+  return {
+    layout: step.params,
+    params: memory.params!,
+    nextParams: (updateMemory ?? memory)["params'"] as Float32Array,
+    gradientRow: memory.gradient ?? new Float32Array(0),
+    load(replica, at) {
+      const begins = feed.train(replica, at, memory.x, memory.labels);
+      // Text starts again: what was carried over from its end does not belong there.
+      if (begins && model.sequential) stepper.rows.of(place(replica)).state!.set(startState);
+    },
+    adapt(replica, at, learningRate) {
+      memory.learningRate![0] = learningRate;
+      memory.step![0] = at;
+      return run(replica, at);
+    },
+    gradient: run,
+    async update(replica, at, learningRate) {
+      updateMemory!.learningRate![0] = learningRate;
+      updateMemory!.step![0] = at;
+      await updater!.run(slotPlace(replica));
+    },
+    privateRows: (replica) => ({ ...updater?.rows.of(slotPlace(replica)), ...stepper.rows.of(place(replica)) }),
+    score: tester.score,
+    async close() {
+      await Promise.all([stepper.close(), updater?.close(), tester.close()]);
+    },
+  };
+}
+
+/** Goes through the test set with one model at a time. */
+async function openTest(backend: Backend, step: Step, feed: Feed, seed: number, sequential: boolean) {
+  const executable = await backend.compile(step.program);
+  const memory = allocate(step);
+  const run = executable.bind(stepBuffers(step, memory));
+  const startState = initialise(step.state, seed);
+  return {
+    async score(params: Float32Array, state: Float32Array = startState): Promise<Score> {
+      memory.params!.set(params);
+      memory.state?.set(sequential ? startState : state);
+      let [loss, correct, counted] = [0, 0, 0];
+      for (let index = 0; counted < feed.testLabels; index++) {
+        const count = feed.test(index, memory.x, memory.labels);
+        await run();
+        for (let i = 0; i < count; i++) {
+          loss += memory.losses![i]!;
+          correct += memory.correct![i]!;
+        }
+        counted += count;
+        if (memory["state'"] !== undefined) memory.state!.set(memory["state'"]);
+      }
+      return { loss: loss / counted, accuracy: correct / counted };
+    },
+    close: () => executable.close(),
+  };
+}

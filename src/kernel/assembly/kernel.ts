@@ -1,0 +1,2 @@
+export { copy, mix } from './mix';
+export { axpy, differences, products, scale, squares } from './row';

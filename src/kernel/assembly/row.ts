@@ -1,0 +1,91 @@
+/**
+ * Passes over single rows. Sums are in float64 over eight lanes, column c in lane c mod 8, each lane ascending: the order of
+ * additions does not depend on how a row is cut into shards. `lanes` points to the eight sums, which go on from call to call.
+ */
+
+export function scale(y: usize, factor: f32, bytes: usize): void {
+  const f = f32x4.splat(factor);
+  for (let i: usize = 0; i < bytes; i += 16) v128.store(y + i, f32x4.mul(f, v128.load(y + i)));
+}
+
+export function axpy(y: usize, factor: f32, x: usize, bytes: usize): void {
+  const f = f32x4.splat(factor);
+  for (let i: usize = 0; i < bytes; i += 32) {
+    v128.store(y + i, f32x4.add(v128.load(y + i), f32x4.mul(f, v128.load(x + i))));
+    v128.store(y + i, f32x4.add(v128.load(y + i, 16), f32x4.mul(f, v128.load(x + i, 16))), 16);
+  }
+}
+
+// @ts-ignore: decorator
+@inline
+function low(address: usize): v128 {
+  return f64x2.promote_low_f32x4(v128.load64_zero(address));
+}
+
+const SQUARE: i32 = 0;
+const DIFFERENCE: i32 = 1;
+const PRODUCT: i32 = 2;
+
+/** What two columns contribute; products of float32 are exact in float64. */
+// @ts-ignore: decorator
+@inline
+function term(kind: i32, x: usize, y: usize): v128 {
+  const a = low(x);
+  if (kind == SQUARE) return f64x2.mul(a, a);
+  if (kind == PRODUCT) return f64x2.mul(a, low(y));
+  const d = f64x2.sub(a, low(y));
+  return f64x2.mul(d, d);
+}
+
+// @ts-ignore: decorator
+@inline
+function single(kind: i32, x: usize, y: usize): f64 {
+  const a = <f64>load<f32>(x);
+  if (kind == SQUARE) return a * a;
+  if (kind == PRODUCT) return a * <f64>load<f32>(y);
+  const d = a - <f64>load<f32>(y);
+  return d * d;
+}
+
+/** Columns [from, to) of the rows that begin at x and y. */
+// @ts-ignore: decorator
+@inline
+function reduce(kind: i32, x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
+  let c = from;
+  for (; c < to && (c & 7) != 0; c++) {
+    const lane = lanes + (<usize>(c & 7) << 3);
+    store<f64>(lane, load<f64>(lane) + single(kind, x + (<usize>c << 2), y + (<usize>c << 2)));
+  }
+  let s0 = v128.load(lanes);
+  let s1 = v128.load(lanes, 16);
+  let s2 = v128.load(lanes, 32);
+  let s3 = v128.load(lanes, 48);
+  for (; c + 8 <= to; c += 8) {
+    const p = x + (<usize>c << 2);
+    const q = y + (<usize>c << 2);
+    s0 = f64x2.add(s0, term(kind, p, q));
+    s1 = f64x2.add(s1, term(kind, p + 8, q + 8));
+    s2 = f64x2.add(s2, term(kind, p + 16, q + 16));
+    s3 = f64x2.add(s3, term(kind, p + 24, q + 24));
+  }
+  v128.store(lanes, s0);
+  v128.store(lanes, s1, 16);
+  v128.store(lanes, s2, 32);
+  v128.store(lanes, s3, 48);
+  for (; c < to; c++) {
+    const lane = lanes + (<usize>(c & 7) << 3);
+    store<f64>(lane, load<f64>(lane) + single(kind, x + (<usize>c << 2), y + (<usize>c << 2)));
+  }
+}
+
+export function squares(x: usize, from: i32, to: i32, lanes: usize): void {
+  reduce(SQUARE, x, x, from, to, lanes);
+}
+
+export function differences(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
+  reduce(DIFFERENCE, x, y, from, to, lanes);
+}
+
+export function products(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
+  reduce(PRODUCT, x, y, from, to, lanes);
+}

@@ -1,0 +1,68 @@
+import { UserError } from './base/error.ts';
+import { loadData } from './data/load.ts';
+import { train, workersFor } from './engine/engine.ts';
+import type { Event } from './engine/event.ts';
+import type { Experiment } from './experiment/schema.ts';
+import { machineContext } from './store/context.ts';
+import { EventStore } from './store/database.ts';
+import { createRun, lock, newestCheckpoint, type Run, readResult, unlock, writeResult } from './store/runs.ts';
+
+export interface RunOptions {
+  /** Where runs are kept. */
+  readonly root: string;
+  readonly workers?: number | undefined;
+  /** Ends the run after the step it is in; it can be resumed. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What a run tells while it goes on. */
+export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
+
+/**
+ * A run from beginning to end: the experiment names the data, the engine trains the replicas on them, what happens goes into the
+ * store. Reports, tables and figures are made from the store alone.
+ */
+export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
+  const workers = workersFor(experiment.replicas, options.workers);
+  yield* go(createRun(options.root, experiment, machineContext(workers, 'onnx')), undefined, options);
+}
+
+/** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
+export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+  const result = readResult(run);
+  if (result !== undefined && result.status !== 'stopped')
+    throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
+      hint: `see it with: dbench show ${run.id}`,
+    });
+  lock(run);
+  yield* go(run, newestCheckpoint(run), options);
+}
+
+async function* go(run: Run, from: number | undefined, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+  const start = performance.now();
+  const before = readResult(run)?.seconds ?? 0;
+  try {
+    const { experiment } = run;
+    yield { type: 'run', run };
+    const dataset = await loadData(experiment.data, { seed: experiment.seed });
+    const store = await EventStore.open(run.database);
+    try {
+      await store.rewind(from ?? 0);
+      for await (const event of train(experiment, dataset, {
+        ...options,
+        checkpoints: { folder: run.checkpoints, from },
+      })) {
+        await store.append(event);
+        if (event.type === 'end') {
+          const { type: _, ...end } = event;
+          writeResult(run, { ...end, seconds: before + (performance.now() - start) / 1000 });
+        }
+        yield event;
+      }
+    } finally {
+      store.close();
+    }
+  } finally {
+    unlock(run);
+  }
+}

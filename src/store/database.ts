@@ -1,0 +1,149 @@
+import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
+import { UserError } from '../base/error.ts';
+import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
+
+/** One table an event; lists hold a value for each replica. */
+const tables = `
+  create table if not exists steps (
+    step integer, epoch integer, connections double, learning_rate double,
+    loss double[], accuracy double[], gradient_norm double[],
+    distance double, controlled_distance double, target_distance double,
+    gossips integer, sent_bytes double, sent_messages double,
+    data_ms double, compute_ms double, mix_ms double, wait_ms double, probe_ms double);
+  create table if not exists norms (step integer, tensor integer, norm double[]);
+  create table if not exists evaluations (
+    step integer, epoch integer, replicas double[], samples integer,
+    loss double[], accuracy double[], merged_loss double, merged_accuracy double, ms double);
+  create table if not exists tensors (tensor integer, name varchar, shape varchar, kind varchar, size integer);
+`;
+
+type Appenders = Readonly<Record<'steps' | 'norms' | 'evaluations', DuckDBAppender>>;
+
+/** The events of one run. Appended in memory, on disk with every flush: at a checkpoint and at the end. */
+export class EventStore {
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+  readonly #appenders: Appenders;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, appenders: Appenders) {
+    this.#instance = instance;
+    this.#connection = connection;
+    this.#appenders = appenders;
+  }
+
+  static async open(path: string): Promise<EventStore> {
+    const instance = await openDatabase(path);
+    const connection = await instance.connect();
+    await connection.run(tables);
+    const [steps, norms, evaluations] = await Promise.all(
+      ['steps', 'norms', 'evaluations'].map((table) => connection.createAppender(table)),
+    );
+    return new EventStore(instance, connection, { steps: steps!, norms: norms!, evaluations: evaluations! });
+  }
+
+  /** Forgets what happened from this step on: it is about to happen again. */
+  async rewind(step: number): Promise<void> {
+    await this.#connection.run(`
+      delete from steps where step >= ${step};
+      delete from norms where step >= ${step};
+      delete from evaluations where step > ${step};`);
+  }
+
+  async append(event: Event): Promise<void> {
+    if (event.type === 'start') await this.#start(event);
+    else if (event.type === 'step') this.#step(event);
+    else if (event.type === 'norms') this.#norms(event);
+    else if (event.type === 'evaluation') this.#evaluation(event);
+    else this.flush();
+  }
+
+  async #start({ tensors }: StartEvent): Promise<void> {
+    await this.#connection.run('delete from tensors');
+    const appender = await this.#connection.createAppender('tensors');
+    tensors.forEach(({ name, shape, kind, size }, index) => {
+      appender.appendInteger(index);
+      for (const text of [name, shape.join('×'), kind]) appender.appendVarchar(text);
+      appender.appendInteger(size);
+      appender.endRow();
+    });
+    appender.closeSync();
+  }
+
+  #step(event: StepEvent): void {
+    const { data, compute, mix, wait, probe } = event.ms;
+    const row = new Row(this.#appenders.steps);
+    row.integers(event.step, event.epoch).doubles(event.connections, event.learningRate);
+    row.lists(event.loss, event.accuracy, event.gradientNorm);
+    row.doubles(event.distance, event.controlledDistance, event.targetDistance).integers(event.gossips);
+    row.doubles(event.sentBytes, event.sentMessages, data, compute, mix, wait, probe).end();
+  }
+
+  #norms({ step, norms }: NormsEvent): void {
+    norms.forEach((values, tensor) => {
+      new Row(this.#appenders.norms).integers(step, tensor).lists(values).end();
+    });
+  }
+
+  #evaluation(event: EvaluationEvent): void {
+    const row = new Row(this.#appenders.evaluations)
+      .integers(event.step, event.epoch)
+      .lists(event.replicas)
+      .integers(event.samples);
+    row.lists(
+      event.local.map((score) => score.loss),
+      event.local.map((score) => score.accuracy),
+    );
+    row.doubles(event.merged?.loss ?? null, event.merged?.accuracy ?? null, event.ms).end();
+  }
+
+  flush(): void {
+    for (const appender of Object.values(this.#appenders)) appender.flushSync();
+  }
+
+  close(): void {
+    for (const appender of Object.values(this.#appenders)) appender.closeSync();
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+/** Values of one row, in the order of the columns. */
+class Row {
+  readonly #appender: DuckDBAppender;
+
+  constructor(appender: DuckDBAppender) {
+    this.#appender = appender;
+  }
+
+  integers(...values: readonly number[]): this {
+    for (const value of values) this.#appender.appendInteger(value);
+    return this;
+  }
+
+  doubles(...values: readonly (number | null)[]): this {
+    for (const value of values)
+      if (value === null) this.#appender.appendNull();
+      else this.#appender.appendDouble(value);
+    return this;
+  }
+
+  lists(...values: readonly (readonly number[])[]): this {
+    for (const value of values) this.#appender.appendList([...value], LIST(DOUBLE));
+    return this;
+  }
+
+  end(): void {
+    this.#appender.endRow();
+  }
+}
+
+export async function openDatabase(path: string, readOnly = false): Promise<DuckDBInstance> {
+  try {
+    return await DuckDBInstance.create(path, readOnly ? { access_mode: 'READ_ONLY' } : {});
+  } catch (cause) {
+    const message = (cause as Error).message;
+    if (message.includes('lock'))
+      throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that run has ended' });
+    throw new UserError(`${path} cannot be opened: ${message.split('\n')[0]}`, { cause });
+  }
+}

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../base/random.ts';
+import { summarize } from '../summary.ts';
+import { buildTopology } from '../topology.ts';
+import { matchings } from './matcha.ts';
+
+type Edge = [number, number];
+const key = ([u, v]: readonly [number, number]) => `${Math.min(u, v)} ${Math.max(u, v)}`;
+
+function randomEdges(n: number, p: number, seed: number): Edge[] {
+  const random = new Random(seed, 'test');
+  const edges: Edge[] = [];
+  for (let i = 0; i < n; i++)
+    for (let j = i + 1; j < n; j++) if (random.uniform() < p) edges.push(random.below(2) === 0 ? [i, j] : [j, i]);
+  // In any order: the colouring must not depend on it.
+  return [...random.permutation(edges.length)].map((at) => edges[at]!);
+}
+
+function degreeOf(n: number, edges: readonly Edge[]): number {
+  const degree = new Array<number>(n).fill(0);
+  for (const [u, v] of edges) {
+    degree[u]!++;
+    degree[v]!++;
+  }
+  return Math.max(...degree);
+}
+
+function wrongSplit(n: number, edges: readonly Edge[]): string | undefined {
+  const degree = degreeOf(n, edges);
+  const parts = matchings(n, edges, degree);
+  if (parts.length > degree + 1) return `${parts.length} parts for degree ${degree}`;
+  if (parts.some((part) => new Set(part.flat()).size !== 2 * part.length)) return 'a part is not a matching';
+  if (parts.flat().map(key).sort().join() !== edges.map(key).sort().join()) return 'the parts are not the edges';
+  return undefined;
+}
+
+describe('matchings', () => {
+  it('split any topology into at most Δ+1 parts', () => {
+    const edges = fc
+      .record({ n: fc.integer({ min: 2, max: 24 }), p: fc.double({ min: 0, max: 1, noNaN: true }), seed: fc.nat() })
+      .map(({ n, p, seed }) => ({ n, edges: randomEdges(n, p, seed) }));
+    fc.assert(
+      fc.property(edges, ({ n, edges }) => {
+        const wrong = wrongSplit(n, edges);
+        if (wrong !== undefined) throw new Error(wrong);
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it('split the complete topologies, where n odd needs Δ+1 parts', () => {
+    const wrong = Array.from({ length: 20 }, (_, i) => wrongSplit(i + 2, randomEdges(i + 2, 1, i)));
+    expect(wrong.filter(Boolean)).toEqual([]);
+  });
+});
+
+describe('matcha', () => {
+  const edgesAt = ({ round }: ReturnType<typeof buildTopology>, step: number) =>
+    round(step).sources.flatMap((row, i) => row.filter((j) => j > i).map((j) => key([i, j])));
+
+  it.each(['ring', 'torus', 'lattice', 'random-regular', 'erdos-renyi'])(
+    'with budget 1 is the whole %s every step',
+    (base) => {
+      const topology = buildTopology({ kind: 'matcha', base, budget: 1 }, 24, 3);
+      const whole = edgesAt(buildTopology({ kind: base }, 24, 3), 0).sort();
+      const differing = [0, 1, 7, 1000].filter((step) => edgesAt(topology, step).sort().join() !== whole.join());
+      expect(differing).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['ring', 0.25],
+    ['lattice', 0.5],
+    ['torus', 0.4],
+    ['random-regular', 0.75],
+    ['erdos-renyi', 0.3],
+  ])('uses the matchings of %s as often as a budget of %d allows', (base, budget) => {
+    const topology = buildTopology({ kind: 'matcha', base, budget }, 24, 3);
+    const { sources } = buildTopology({ kind: base }, 24, 3).round(0);
+    const whole = sources.flatMap((row, i) => row.filter((j) => j > i).map((j): Edge => [i, j]));
+    const parts = matchings(24, whole, degreeOf(24, whole));
+    const known = new Map(parts.flatMap((part, m) => part.map((edge) => [key(edge), m] as const)));
+    const steps = 4000;
+    let [active, foreign] = [0, 0];
+    for (let step = 0; step < steps; step++) {
+      const used = edgesAt(topology, step);
+      foreign += used.filter((edge) => !known.has(edge)).length;
+      active += new Set(used.map((edge) => known.get(edge))).size;
+    }
+    expect(foreign).toBe(0);
+    // Σ of M independent draws: three standard deviations of the mean, of at most √(M/4) each.
+    expect(Math.abs(active / steps - budget * parts.length)).toBeLessThan(3 * Math.sqrt(parts.length / 4 / steps));
+  });
+
+  it('mixes faster with a larger budget', () => {
+    const gap = (budget: number) =>
+      summarize(buildTopology({ kind: 'matcha', base: 'torus', budget }, 24, 3)).spectralGap;
+    const [low, middle, high] = [0.1, 0.4, 1].map(gap) as [number, number, number];
+    expect(low > 0 && low < middle && middle < high).toBe(true);
+  });
+
+  it('says why it cannot be built', () => {
+    expect(() => buildTopology({ kind: 'matcha', base: 'torus' }, 7, 0)).toThrow('torus(n=7): n is prime');
+    expect(() => buildTopology({ kind: 'matcha', base: 'star' }, 8, 0)).toThrow('base: must be one of: ring, torus');
+    expect(() => buildTopology({ kind: 'matcha', budget: 0 }, 8, 0)).toThrow(
+      'matcha: budget: must be a number above 0 and at most 1, got 0',
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import type { Kernel } from '../kernel/kernel.ts';
+import type { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
+
+/** The matrices of a run: parameters of all replicas, a second such matrix, and one row for means. */
+export const matrices = ['current', 'spare', 'mean'] as const;
+export type MatrixName = (typeof matrices)[number];
+
+/**
+ * How ranks work together: each owns a block of replicas, all run the same loop in step. Unless said otherwise a method is
+ * collective (all ranks call it, in the same order), and its result is a pure function of what the replicas hold, never of the
+ * number of ranks.
+ */
+export interface Transport {
+  readonly rank: number;
+  readonly ranks: number;
+  readonly replicas: number;
+  /** Own replicas: first ≤ i < last. */
+  readonly first: number;
+  readonly last: number;
+  /** Not collective: a matrix with a row for every replica, of which a rank reads and writes its own. */
+  rows(name: MatrixName): Rows;
+  /** Not collective: passes over own rows. */
+  readonly kernel: Kernel;
+  /** output_i ← Σ_j W_ij input_j for every replica. Waits until all ranks have written their input, and until all have their output. */
+  mix(mixing: Mixing, input: Rows, output: Rows): void;
+  /** The mean over all replicas into the row of means. Waits as mix does. */
+  mean(input: Rows): Rows;
+  barrier(): void;
+  /** Everyone's numbers in replica order, from `width` numbers for each own replica. */
+  gather(own: Float64Array, width: number): Float64Array;
+  /** Sums over the ranks, for times and counts: their last bits depend on the number of ranks. */
+  reduce(values: readonly number[]): number[];
+  /** What rank 0 says. */
+  broadcast(value: number): number;
+  /** Not collective: whether the user asked to stop. */
+  stopRequested(): boolean;
+  /** Not collective: milliseconds spent waiting for other ranks since the last call. */
+  takeWaitMs(): number;
+}
+
+/** The block of replicas that a rank owns; the first ones take what is left over. */
+export function blockOf(replicas: number, ranks: number, rank: number): { first: number; last: number } {
+  const [size, rest] = [Math.floor(replicas / ranks), replicas % ranks];
+  const first = rank * size + Math.min(rank, rest);
+  return { first, last: first + size + (rank < rest ? 1 : 0) };
+}

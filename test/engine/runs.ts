@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { EndEvent, EvaluationEvent, Event, StepEvent } from '../../src/engine/event.ts';
+import { resolve } from '../../src/experiment/experiment.ts';
+
+// Ranks are worker threads of the built package, so these tests run on it; its types are those of the sources.
+const built = (file: string) => new URL(`../../dist/${file}`, import.meta.url);
+const { train } = (await import(built('engine/engine.js').href)) as typeof import('../../src/engine/engine.ts');
+const { loadData } = (await import(built('data/load.js').href)) as typeof import('../../src/data/load.ts');
+const main = fileURLToPath(built('cli/main.js'));
+
+/** A run of a second or less that still learns: noisy Gaussian classes, a small mlp, 12 replicas. */
+export const small = {
+  name: 'small',
+  replicas: 12,
+  data: { kind: 'synthetic', classes: 4, shape: [10], noise: 1, train: 960, test: 200 },
+  model: { kind: 'mlp', hidden: [16] },
+  batch: 8,
+  epochs: 3,
+  optimizer: { kind: 'sgd', momentum: 0.9 },
+  learningRate: { base: 0.1 },
+  topology: { kind: 'ring' },
+};
+
+export interface Outcome {
+  readonly events: readonly Event[];
+  readonly steps: readonly StepEvent[];
+  readonly evaluations: readonly EvaluationEvent[];
+  readonly end: EndEvent;
+}
+
+export async function outcomeOf(settings: object, options: Parameters<typeof train>[2] = {}): Promise<Outcome> {
+  const [experiment] = resolve({ ...small, ...settings }, 'test');
+  const dataset = await loadData(experiment!.data, { seed: experiment!.seed });
+  const events: Event[] = [];
+  for await (const event of train(experiment!, dataset, options)) events.push(event);
+  const of = <T extends Event['type']>(type: T) =>
+    events.filter((event) => event.type === type) as Extract<Event, { type: T }>[];
+  return { events, steps: of('step'), evaluations: of('evaluation'), end: of('end')[0]! };
+}
+
+export const shaOf = async (settings: object, workers = 2) => (await outcomeOf(settings, { workers })).end.paramsSha256;
+
+/** Runs the command; `end` is asked again and again whether to end it, and how. */
+export function dbench(args: readonly string[], cwd: string, end?: () => NodeJS.Signals | undefined) {
+  return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
+    const child = spawn(process.execPath, [main, ...args], { cwd });
+    let [stdout, stderr] = ['', ''];
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk;
+    });
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk;
+    });
+    const poll = setInterval(() => {
+      const signal = end?.();
+      if (signal === undefined) return;
+      clearInterval(poll);
+      child.kill(signal);
+    }, 5);
+    child.on('close', (status) => {
+      clearInterval(poll);
+      done({ status, stdout, stderr });
+    });
+  });
+}

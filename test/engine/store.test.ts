@@ -1,0 +1,137 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { dbench, small } from './runs.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dbench-store-'));
+  writeFileSync(join(folder, 'small.json'), JSON.stringify(small));
+});
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const json = async (...args: string[]) => JSON.parse((await dbench([...args, '--json'], folder)).stdout);
+const long = ['--set', 'epochs=40', '--set', 'data.train=4800', '--set', 'evaluation.everyEpochs=40'];
+
+describe('a run', () => {
+  it('leaves a folder from which everything can be told', async () => {
+    const [summary] = await json('run', 'small.json');
+    expect(summary).toMatchObject({
+      name: 'small',
+      status: 'complete',
+      replicas: 12,
+      steps: 30,
+      connections: 2,
+      gossips: 30,
+    });
+    expect(summary.peakGini).toBeGreaterThan(0);
+    expect(summary.sentBytes).toBe(30 * 2 * 4 * 244);
+    expect(readdirSync(join(folder, 'runs', summary.id)).sort()).toEqual([
+      'checkpoints',
+      'context.json',
+      'events.duckdb',
+      'experiment.json',
+      'result.json',
+    ]);
+    const shown = await json('show', summary.id.slice(0, 8));
+    expect(shown).toMatchObject({
+      paramsSha256: summary.paramsSha256,
+      experiment: { batch: 8 },
+      context: { node: process.version },
+    });
+    expect(await json('runs')).toHaveLength(1);
+  });
+
+  it('keeps the newest two checkpoints, and a second run of the same beside the first', async () => {
+    const [first] = await json('run', 'small.json');
+    const [second] = await json('run', 'small.json');
+    expect(readdirSync(join(folder, 'runs', first.id, 'checkpoints')).sort()).toEqual(['step-20', 'step-30']);
+    expect(second.id).toBe(`${first.id}-2`);
+    expect(second.paramsSha256).toBe(first.paramsSha256);
+  });
+});
+
+describe('an interrupted run', () => {
+  it.each([
+    ['SIGKILL', []],
+    [
+      'SIGKILL',
+      ['--set', 'algorithm.kind=centralized', '--set', 'optimizer.kind=adam', '--set', 'learningRate.base=0.01'],
+    ],
+    ['SIGINT', ['--set', 'consensus={kind: fixed, fraction: 0.5, maxDistance: 0.2}']],
+  ] as const)('by %s goes on to the same bits %s', async (signal, settings) => {
+    const args = ['run', 'small.json', ...long, ...settings];
+    const [whole] = await json(...args, '--runs', 'whole');
+    // Ended at some step after the first checkpoints.
+    let endAt: number | undefined;
+    const end = () => {
+      const [id] = existsSync(join(folder, 'cut')) ? readdirSync(join(folder, 'cut')) : [];
+      if (id !== undefined && existsSync(join(folder, 'cut', id, 'checkpoints', 'step-50')))
+        endAt ??= Date.now() + 700 * Math.random();
+      return endAt !== undefined && Date.now() >= endAt ? signal : undefined;
+    };
+    const killed = await dbench([...args, '--runs', 'cut'], folder, end);
+    expect(killed.status).toBe(signal === 'SIGINT' ? 130 : null);
+    const [id] = readdirSync(join(folder, 'cut'));
+    expect((await json('show', id!, '--runs', 'cut')).status).toBe(signal === 'SIGINT' ? 'stopped' : 'interrupted');
+    const [resumed] = await json('run', '--resume', id!, '--runs', 'cut', '--workers', '1');
+    expect(resumed).toMatchObject({
+      status: 'complete',
+      steps: whole.steps,
+      paramsSha256: whole.paramsSha256,
+      sentBytes: whole.sentBytes,
+    });
+    expect(resumed.peakGini).toBeCloseTo(whole.peakGini, 12);
+  });
+});
+
+describe('mistakes', () => {
+  it('nothing is resumed that is complete, unknown or another experiment', async () => {
+    const [summary] = await json('run', 'small.json');
+    const refused = async (...args: string[]) => {
+      const { status, stderr } = await dbench(['run', ...args], folder);
+      expect(status).toBe(2);
+      return stderr;
+    };
+    expect(await refused('--resume', summary.id)).toMatch(/is complete: there is nothing to resume/);
+    expect(await refused('--resume', 'nothing')).toMatch(/there is no run "nothing" in runs/);
+    expect(await refused('small.json', '--resume', summary.id, '--set', 'seed=9')).toMatch(
+      /was started with another experiment/,
+    );
+    expect(await refused()).toMatch(/the experiment file is missing/);
+    expect(await refused('small.json', '--workers', '0')).toMatch(/--workers must be a whole number/);
+    writeFileSync(join(folder, 'file'), '');
+    expect(await refused('small.json', '--runs', 'file/x')).toMatch(
+      /cannot make the folder file\/x: a part of the path is not a folder/,
+    );
+  });
+
+  it.runIf(process.getuid?.() === 0)(
+    'a disk that is full ends the run with a word, and the last checkpoint stays',
+    async () => {
+      const disk = join(folder, 'disk');
+      mkdirSync(disk);
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=1500k', 'tmpfs', disk]);
+      try {
+        const { status, stderr } = await dbench(
+          ['run', 'small.json', '--runs', 'disk', '--set', 'model.hidden=[900]'],
+          folder,
+        );
+        expect(stderr).toMatch(/cannot write disk\/.*the disk is full/);
+        expect(status).toBe(2);
+      } finally {
+        execFileSync('umount', [disk]);
+      }
+    },
+  );
+
+  it('a damaged checkpoint or database is named', async () => {
+    const [summary] = await json('run', 'small.json');
+    writeFileSync(join(folder, 'runs', summary.id, 'events.duckdb'), 'no database');
+    const { status, stderr } = await dbench(['show', summary.id], folder);
+    expect(status).toBe(2);
+    expect(stderr).toMatch(/events\.duckdb cannot be opened/);
+  });
+});

@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { outcomeOf, shaOf, small } from './runs.ts';
+
+const losses = (outcome: Awaited<ReturnType<typeof outcomeOf>>) => outcome.steps.map((step) => step.loss);
+const meanAccuracy = ({ evaluations }: Awaited<ReturnType<typeof outcomeOf>>) => {
+  const local = evaluations.at(-1)!.local;
+  return local.reduce((sum, score) => sum + score.accuracy, 0) / local.length;
+};
+
+describe('bits do not depend on the number of workers', () => {
+  it.each([
+    ['ring', {}],
+    ['torus', { topology: { kind: 'torus' } }],
+    ['exponential', { topology: { kind: 'exponential' } }],
+    ['one-peer', { topology: { kind: 'one-peer-exponential' } }],
+    ['random each step', { topology: { kind: 'epidemic', k: 3 } }],
+    ['complete', { topology: { kind: 'complete' } }],
+    ['Ada', { topology: { kind: 'ada', k0: 11, kEnd: 3 } }],
+    ['centralized', { algorithm: { kind: 'centralized' } }],
+    ['consensus control', { consensus: { kind: 'adaptive' } }],
+    ['critical distance', { consensus: { kind: 'critical' } }],
+    ['convolutions', { model: { kind: 'cnn', filters: [4] }, data: { ...small.data, shape: [1, 8, 8] } }],
+    [
+      'batch norm',
+      { replicas: 3, model: { kind: 'resnet20' }, data: { ...small.data, shape: [3, 8, 8], train: 96 }, batch: 16 },
+    ],
+    [
+      'dropout and Adam',
+      { model: { kind: 'mlp', hidden: [16], dropout: 0.3 }, optimizer: { kind: 'adam' }, learningRate: { base: 0.01 } },
+    ],
+  ])('%s', async (_, settings) => {
+    const [one, two, three] = await Promise.all([1, 2, 3].map((workers) => shaOf({ epochs: 1, ...settings }, workers)));
+    expect([two, three]).toEqual([one, one]);
+  });
+
+  it('but on the seed', async () => {
+    expect(await shaOf({ seed: 2, epochs: 1 })).not.toBe(await shaOf({ seed: 3, epochs: 1 }));
+  });
+});
+
+describe('identities', () => {
+  it('Ada with k ≥ n−1 is the complete topology and with k = 2 the ring, bit for bit', async () => {
+    const ada = (k: number) => shaOf({ topology: { kind: 'ada', k0: k, kEnd: k } });
+    expect(await ada(40)).toBe(await shaOf({ topology: { kind: 'complete' } }));
+    expect(await ada(2)).toBe(await shaOf({}));
+  });
+
+  it('averaging parameters over all equals averaging gradients over all', async () => {
+    const [decentralized, centralized] = await Promise.all([
+      outcomeOf({ topology: { kind: 'complete' } }),
+      outcomeOf({ algorithm: { kind: 'centralized' } }),
+    ]);
+    const worst = losses(decentralized).flatMap((row, s) =>
+      row.map((loss, i) => Math.abs(loss - losses(centralized)[s]![i]!)),
+    );
+    expect(Math.max(...worst)).toBeLessThan(2e-4);
+  });
+
+  it('one replica alone is plain SGD, whatever the algorithm', async () => {
+    const one = { replicas: 1, data: { ...small.data, train: 160 } };
+    const [alone, centralized] = await Promise.all([
+      outcomeOf(one),
+      outcomeOf({ ...one, algorithm: { kind: 'centralized' } }),
+    ]);
+    expect(alone.steps.every((step) => step.sentBytes === 0 && step.distance === 0)).toBe(true);
+    const worst = losses(alone).map(([loss], s) => Math.abs(loss! - losses(centralized)[s]![0]!));
+    expect(Math.max(...worst)).toBeLessThan(1e-5);
+  });
+
+  it('combine-then-adapt is adapt-then-combine shifted by half a step', async () => {
+    const [atc, cta] = await Promise.all([
+      outcomeOf({}),
+      outcomeOf({ algorithm: { kind: 'dpsgd', order: 'combine-then-adapt' } }),
+    ]);
+    // The first combination averages equal rows, so up to its rounding the gradients are the same.
+    expect(cta.steps[5]!.loss[0]).toBeCloseTo(atc.steps[5]!.loss[0]!, 4);
+    expect(cta.end.paramsSha256).not.toBe(atc.end.paramsSha256);
+  });
+});
+
+describe('what is measured', () => {
+  it('learns, and the topology decides how well the replicas agree', async () => {
+    const [ring, complete] = await Promise.all([outcomeOf({}), outcomeOf({ topology: { kind: 'complete' } })]);
+    expect(meanAccuracy(complete)).toBeGreaterThan(0.8);
+    expect(ring.steps.at(-1)!.distance!).toBeGreaterThan(2 * complete.steps.at(-1)!.distance!);
+  });
+
+  it('counts what is sent by degree', async () => {
+    const parameters = 10 * 16 + 16 + 16 * 4 + 4;
+    const sent = async (settings: object) => (await outcomeOf({ epochs: 1, ...settings })).steps[0]!;
+    expect(await sent({})).toMatchObject({
+      sentMessages: 2,
+      sentBytes: 2 * 4 * parameters,
+      gossips: 1,
+      connections: 2,
+    });
+    expect(await sent({ topology: { kind: 'complete' } })).toMatchObject({
+      sentMessages: 11,
+      sentBytes: 11 * 4 * parameters,
+    });
+    // Ring all-reduce: 2(n−1) messages of 1/n of the gradient.
+    const { sentMessages, sentBytes } = await sent({ algorithm: { kind: 'centralized' } });
+    expect(sentMessages).toBe(22);
+    expect(sentBytes).toBeCloseTo((22 / 12) * 4 * parameters, 6);
+  });
+
+  it('takes norms before averaging: they differ between replicas even on the complete topology', async () => {
+    const { events } = await outcomeOf({ epochs: 1, topology: { kind: 'complete' } });
+    const norms = events.find((event) => event.type === 'norms')!;
+    expect(norms.norms).toHaveLength(4);
+    expect(norms.norms[0]).toHaveLength(12);
+    expect(new Set(norms.norms[0]).size).toBeGreaterThan(6);
+  });
+
+  it('local steps average only every so often', async () => {
+    const { steps } = await outcomeOf({ epochs: 1, algorithm: { kind: 'dpsgd', localSteps: 4 } });
+    expect(steps.map((step) => step.gossips)).toEqual([0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
+  });
+
+  it('a final merge leaves all replicas equal', async () => {
+    const { evaluations } = await outcomeOf({ algorithm: { kind: 'dpsgd', finalMerge: true } });
+    expect(new Set(evaluations.at(-1)!.local.map((score) => score.loss)).size).toBe(1);
+  });
+
+  it('evaluates as many replicas and samples as asked for', async () => {
+    const { evaluations } = await outcomeOf({
+      evaluation: { replicas: 3, samples: 50, everyEpochs: 2, merged: false },
+    });
+    expect(evaluations.map(({ epoch }) => epoch)).toEqual([2, 3]);
+    expect(evaluations[0]).toMatchObject({ samples: 50, merged: null });
+    expect(evaluations[0]!.replicas).toHaveLength(3);
+  });
+});
+
+describe('consensus control', () => {
+  it('keeps the distance below its share of the uncontrolled one', async () => {
+    const { steps } = await outcomeOf({ consensus: { kind: 'fixed', fraction: 0.25, from: 1 } });
+    const controlled = steps.filter((step) => step.epoch >= 1);
+    expect(controlled.every((step) => step.controlledDistance! <= step.targetDistance!)).toBe(true);
+    expect(Math.max(...controlled.map((step) => step.gossips))).toBeGreaterThan(1);
+    // The extra gossips are paid for.
+    const extra = controlled.find((step) => step.gossips > 1)!;
+    expect(extra.sentMessages).toBe(2 * extra.gossips);
+    expect(steps.filter((step) => step.epoch < 1).every((step) => step.gossips === 1)).toBe(true);
+  });
+
+  it('never gossips more often than its cap', async () => {
+    const { steps } = await outcomeOf({ consensus: { kind: 'fixed', fraction: 0.01, maxDistance: 0.01, cap: 3 } });
+    expect(Math.max(...steps.map((step) => step.gossips))).toBe(3);
+  });
+});
+
+it('a run that diverges ends cleanly and says so', async () => {
+  const { end, steps } = await outcomeOf({ learningRate: { base: 1e6 } });
+  expect(end.status).toBe('diverged');
+  expect(end.reason).toMatch(/loss of replica \d+ is/);
+  expect(steps.length).toBeLessThan(30);
+});
+
+it('a replica without data is refused before anything starts', async () => {
+  await expect(outcomeOf({ batch: 100 })).rejects.toThrow(/replica 0 gets 80 samples, fewer than one batch of 100/);
+});
