@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes test/golden/*.json: what PyTorch computes for every model, for test/parity.test.ts to compare with.
+"""Writes test/golden/torch/*.json: what PyTorch computes for every model, for test/parity/ to compare with.
 
 Run by hand, with Debian's python3-torch:  /usr/bin/python3 scripts/golden.py
 
@@ -447,7 +447,7 @@ def steady(case):
 
 
 def main():
-    folder = pathlib.Path(__file__).parent.parent / "test" / "golden"
+    folder = pathlib.Path(__file__).parent.parent / "test" / "golden" / "torch"
     torch.set_num_threads(1)
     for name, case in CASES.items():
         settings, shape, classes, batch, optimizers, _ = case

@@ -104,7 +104,7 @@ describe('mistakes', () => {
     [{ kind: 'resnet20', norm: 'group', groups: 3 }, {}, /groups = 3 does not divide width = 16/],
     [{ kind: 'lstm' }, { shape: [3, 32, 32] }, /lstm needs text.*got \[3,32,32\]/],
     [{ kind: 'lstm', embedding: 5 }, {}, /model: embedding: must equal "hidden" when the decoder is tied/],
-    [{ kind: 'densenet100', compression: 0 }, {}, /compression: must be a number above 0 to 1, got 0/],
+    [{ kind: 'densenet100', compression: 0 }, {}, /compression: must be a number above 0 and at most 1, got 0/],
   ])('%o %o', (settings, task, message) => {
     expect(() => build(settings, task)).toThrow(message);
   });

@@ -107,7 +107,7 @@ async function evaluated(model: Model, golden: Golden, trained: ReturnType<typeo
   return memory.losses!.reduce((sum, loss) => sum + loss, 0) / memory.losses!.length;
 }
 
-const folder = new URL('../golden/', import.meta.url);
+const folder = new URL('../golden/torch/', import.meta.url);
 for (const file of readdirSync(folder)) {
   const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
   describe(file.replace('.json', ''), () => {
