@@ -72,7 +72,7 @@ try {
   await run(process.argv.slice(2));
 } catch (error) {
   if (error instanceof CommanderError) {
-    if (error.exitCode !== 0)
+    if (error.exitCode !== 0 && error.code !== 'commander.help')
       console.error(`${error.message.replace(/^error: /, 'dbench: ')}\ntry: dbench ${process.argv[2] ?? ''} --help`);
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else if (error instanceof UserError) {
