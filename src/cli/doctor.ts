@@ -16,15 +16,10 @@ function says(program: string, ...args: string[]): string | null {
   }
 }
 
-/** The version and the execution providers of the bundled onnxruntime, or why it does not load here. */
-async function onnxruntime(): Promise<{ version: string; providers: string[] } | { error: string }> {
+/** The bundled onnxruntime, or why it does not load here. */
+async function onnxruntime() {
   try {
-    const { default: ort } = await import('onnxruntime-node');
-    const bundled = ort.listSupportedBackends().filter((backend) => backend.bundled);
-    return {
-      version: ort.env.versions.node ?? ort.env.versions.common,
-      providers: bundled.map((backend) => backend.name),
-    };
+    return (await import('../onnx/runtime.ts')).describeRuntime();
   } catch (error) {
     return { error: (error as Error).message.split('\n')[0]! };
   }

@@ -76,18 +76,30 @@ export function summaryTable(summaries: readonly RunSummary[]): string {
     orDash(s.connections, (k) => number(k, 3)),
     percent(s.accuracy?.mean),
     percent(s.mergedAccuracy),
+    orDash(s.loss, (loss) => loss.toFixed(3)),
     orDash(s.peakGini, (gini) => gini.toFixed(4)),
     orDash(s.finalDistance, (distance) => number(distance, 3)),
     bytes(s.sentBytes),
     orDash(s.seconds, duration),
     s.status === 'complete' ? '' : s.status,
   ]);
-  const headers = ['implementation', 'connections', 'test %', 'merged %', 'peak Gini', 'final Ξ', 'sent', 'time', ''];
+  const headers = [
+    'implementation',
+    'connections',
+    'test %',
+    'merged %',
+    'loss',
+    'peak Gini',
+    'final Ξ',
+    'sent',
+    'time',
+    '',
+  ];
   return table(headers, rows);
 }
 
 const legend =
-  'test: mean accuracy of the local models · merged: of their average · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
+  'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
 
 async function runAll(experiments: readonly Experiment[], options: Options): Promise<void> {
   const { signal, release } = interruptible();
