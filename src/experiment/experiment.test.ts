@@ -82,7 +82,7 @@ describe('resolve', () => {
     });
     expect(message.split('\n')).toEqual([
       'test: 6 problems',
-      '  - replicas: must be a whole number from 1 to 100000, got "many"',
+      '  - replicas: must be a whole number from 1 to 20000, got "many"',
       '  - model.kind: "mpl" is not a known kind; did you mean "mlp"?',
       '  - epochs: must be a whole number from 1, got 0',
       '  - learningRate.base: must be a number above 0, got -1',

@@ -18,7 +18,7 @@ const shape = {
   name,
   description: z.string().optional(),
   seed: z.int().min(0).max(maxSeed).default(1).describe('every random number of the run follows from it'),
-  replicas: z.int().min(1).max(100_000).describe('model copies that train together'),
+  replicas: z.int().min(1).max(20_000).describe('model copies that train together'),
   data: dataSchema,
   model: modelSchema,
   batch: z.int().min(1).describe('samples per replica and step'),

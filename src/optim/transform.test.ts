@@ -66,7 +66,7 @@ describe('three steps as PyTorch takes them', () => {
   it.each([
     ['nesterov, weight decay', { kind: 'sgd', momentum: 0.9, nesterov: true, weightDecay: 0.01 }],
     ['sgd', { kind: 'sgd' }],
-    ['clipped sgd', { kind: 'sgd', clip: 0.4 }],
+    ['clipped sgd', { kind: 'sgd', clipNorm: 0.4 }],
     ['adam, weight decay also of biases', { kind: 'adam', weightDecay: 0.01, decayExcept: [] }],
     ['adamw', { kind: 'adamw' }],
   ])('by settings: %s', (name, settings) => {

@@ -164,10 +164,10 @@ describe('mistakes', () => {
     [['topologi'], /unknown command "topologi"\nhint: did you mean "topology"\?/],
     [['topology', 'rnig', '-n', '8'], /unknown command 'rnig'\n\(Did you mean ring\?\)/],
     [['topology', 'ring'], /the number of replicas is missing\nhint: give it with -n/],
-    [['topology', 'ring', '-n', '0'], /whole number from 1, got 0/],
-    [['topology', 'ring', '-n', '2.5'], /whole number from 1, got 2\.5/],
-    [['topology', 'ring', '-n', 'NaN'], /whole number from 1, got NaN/],
-    [['topology', 'compare', '-n', '0'], /whole number from 1, got 0/],
+    [['topology', 'ring', '-n', '0'], /whole number from 1 to 20000, got 0/],
+    [['topology', 'ring', '-n', '2.5'], /whole number from 1 to 20000, got 2\.5/],
+    [['topology', 'ring', '-n', 'NaN'], /whole number from 1 to 20000, got NaN/],
+    [['topology', 'compare', '-n', '0'], /whole number from 1 to 20000, got 0/],
     [['topology', 'ring', '-n', '8', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
     [
       ['topology', 'torus', '-n', '7', '--svg', 'out.svg'],
@@ -207,7 +207,7 @@ describe('mistakes', () => {
     const { status, stderr } = dbench('validate', file);
     expect(status).toBe(2);
     expect(stderr).toContain('bad.yaml: 7 problems');
-    expect(stderr).toContain('  - replicas: must be a whole number from 1 to 100000, got 0');
+    expect(stderr).toContain('  - replicas: must be a whole number from 1 to 20000, got 0');
     expect(stderr).toContain('  - unknown setting "epoch"; did you mean "epochs"?');
   });
 });
