@@ -1,5 +1,7 @@
-import { workerData } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { Crew, type CrewData } from './mix-crew.ts';
 
 const { data, member } = workerData as { data: CrewData; member: number };
-new Crew(data, member).work();
+const crew = new Crew(data, member);
+parentPort!.postMessage('ready');
+crew.work();

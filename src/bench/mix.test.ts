@@ -24,3 +24,8 @@ it('times every topology against a memory copy of the same matrix', async () => 
   }
   expect(rows.length).toBe(6);
 });
+
+it('divides the work among threads', async () => {
+  const { data } = await mixBench.run({ n: 8, parameters: 1000, threads: 2, repetitions: 2 });
+  expect(data).toMatchObject({ threads: 2, topologies: [{ name: 'ring' }, {}, {}, {}, {}] });
+});

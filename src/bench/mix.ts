@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-import { extname } from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { startThread } from '../base/thread.ts';
 import { allocateRows, Rows } from '../kernel/memory.ts';
 import { buildTopology } from '../topology/topology.ts';
 import type { Bench } from './bench.ts';
@@ -51,12 +50,11 @@ async function measure({
     repetitions,
     signal: new Int32Array(new SharedArrayBuffer(8)),
   };
-  const worker = new URL(`./mix-worker${extname(import.meta.url)}`, import.meta.url);
-  const others = Array.from(
-    { length: threads - 1 },
-    (_, w) => new Worker(worker, { workerData: { data, member: w + 1 } }),
+  const others = Array.from({ length: threads - 1 }, (_, w) =>
+    startThread('./mix-worker', import.meta.url, { workerData: { data, member: w + 1 } }),
   );
-  await Promise.all(others.map((other) => once(other, 'online')));
+  // From here on this thread waits without giving way, so the others must be past everything they may need it for.
+  await Promise.all(others.map((other) => once(other, 'message')));
   const crew = new Crew(data, 0);
   const best = tasksOf(data).map(() => Number.POSITIVE_INFINITY);
   crew.work((task, ms) => {

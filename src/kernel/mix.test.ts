@@ -138,6 +138,20 @@ describe('mix', () => {
     }
   });
 
+  it('keeps the scratch memory of kernels on the same rows apart', () => {
+    const x = randomMatrix(64, 300, 9);
+    const [lattice, complete] = [mixingOf({ kind: 'lattice', k: 30 } as never, 64), mixingOf({ kind: 'complete' }, 64)];
+    const { memory, kernel, input, output, rows } = set(x, { other: 64 });
+    const second = new Kernel(memory);
+    // Loaded once, programs stay where they are: the second must not have written over the first.
+    kernel.mix(lattice, input, output);
+    second.mix(complete, input, rows('other'));
+    kernel.mix(lattice, input, output);
+    second.mix(complete, input, rows('other'));
+    expect(bits(read(output))).toEqual(bits(mixed(lattice, x)));
+    expect(bits(read(rows('other')))).toEqual(bits(mixed(complete, x)));
+  });
+
   it('writes no row and no column outside its share', () => {
     const x = randomMatrix(16, 100, 7);
     const { kernel, input, output } = set(x);

@@ -109,3 +109,15 @@ it('refuses columns and rows that are not there', () => {
   expect(() => kernel.norms(rows, 0, [0, 11], new Float64Array(1))).toThrow('rows with 10');
   expect(() => kernel.squaredNorm(rows, 2)).toThrow('rows 0 to 1');
 });
+
+it('kernels on shared memory keep their sums in pages of their own', () => {
+  const memory = allocateRows(10, { x: 1 });
+  const rows = new Rows(memory, 'x');
+  rows.write(0, new Float32Array(10).fill(2));
+  const [first, second] = [new Kernel(memory), new Kernel(memory)];
+  first.squaredNorm(rows, 0);
+  second.squaredNorm(rows, 0);
+  // Lanes 0 and 1 took two columns each, the others one: once a kernel, wherever they are.
+  const places = Array.from(new Float64Array(memory.memories[0]!.buffer).entries()).filter(([, value]) => value === 8);
+  expect(places.map(([at]) => Math.floor((8 * at) / 65536))).toEqual([2, 2, 3, 3]);
+});

@@ -211,3 +211,30 @@ describe('mistakes', () => {
     expect(stderr).toContain('  - unknown setting "epoch"; did you mean "epochs"?');
   });
 });
+
+describe('dbench bench', () => {
+  it('times mixing as JSON and as a table, with threads of the built package', () => {
+    const { status, stdout } = dbench(
+      'bench',
+      'mix',
+      '-n',
+      '8',
+      '-P',
+      '100',
+      '--threads',
+      '2',
+      '--repetitions',
+      '2',
+      '--json',
+    );
+    expect(status).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ n: 8, parameters: 100, threads: 2, memcpy: { name: 'memcpy' } });
+    expect(dbench('bench', 'mix', '-n', '8', '-P', '100', '--repetitions', '2').stdout).toContain('of memcpy');
+  });
+
+  it('refuses counts that make no sense', () => {
+    const { status, stderr } = dbench('bench', 'mix', '--threads', '0');
+    expect(status).toBe(2);
+    expect(stderr).toContain('--threads must be a whole number from 1 to 64');
+  });
+});
