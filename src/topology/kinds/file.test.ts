@@ -247,7 +247,9 @@ describe('a bad topology file', () => {
   });
 
   it('that does not exist, or is a folder, is named', () => {
-    expect(() => readTopology('/no/such/file')).toThrow(/^cannot read the topology file \/no\/such\/file: no such file or folder/);
+    expect(() => readTopology('/no/such/file')).toThrow(
+      /^cannot read the topology file \/no\/such\/file: no such file or folder/,
+    );
     expect(() => readTopology(folder)).toThrow(/^cannot read the topology file .*: it is a folder/);
   });
 
