@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { UserError } from '../base/error.ts';
+import { startThread } from '../base/thread.ts';
 import type { Dataset } from '../data/dataset.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { rowSize } from '../model/layout.ts';
@@ -41,10 +42,9 @@ export async function* train(
   const feed = feedOf(experiment, dataset);
   const columns = rowSize(evalStep(buildModel(experiment.model, feed.task), 1).params);
   const shared = shareTransport(ranks, experiment.replicas, columns);
-  const file = new URL('./worker.js', import.meta.url);
   const workers = Array.from({ length: ranks }, (_, rank) => {
     const workerData: WorkerData = { experiment, dataset, shared, rank, checkpoints: options.checkpoints };
-    return new Worker(file, { workerData });
+    return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);
   options.signal?.addEventListener('abort', stop);
