@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
-import { type ConsensusMemory, consensusTarget, noMemory, predictedGossips } from '../algorithm/consensus.ts';
+import {
+  type ConsensusMemory,
+  consensusTarget,
+  type GradientSignals,
+  noMemory,
+  predictedGossips,
+} from '../algorithm/consensus.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise } from '../model/layout.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
 import type { PhaseMs, StepEvent } from './event.ts';
 import type { EpochPlan } from './plan.ts';
@@ -50,9 +57,8 @@ export class Rank {
   #outcomes: Outcome[] = [];
   #meanGradient: Float32Array = new Float32Array(0);
   #measured = nothing();
-  /** Mean gradient and mean parameters of the step before, for the critical distance. */
-  #before: { gradient: Float32Array; params: Float32Array } | undefined;
-  #signals: { meanGradientNorm2: number; gradientChange: number; parameterChange: number } | undefined;
+  /** Mean gradient and mean parameters of the step before, for the critical distance: a checkpoint must hold them. */
+  means: Means | undefined;
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     this.#experiment = experiment;
@@ -143,6 +149,17 @@ export class Rank {
       this.params(i);
       this.#outcomes.push(await work(i));
     }
+    if (this.#experiment.consensus.kind !== 'none') this.#remember({ meanNorm2: this.#meanNorm2() });
+  }
+
+  #remember(gradients: Partial<GradientSignals>): void {
+    this.memory = { ...this.memory, gradients: { ...this.memory.gradients, ...gradients } };
+  }
+
+  /** (1/n) Σ ‖g_i‖² */
+  #meanNorm2(): number {
+    const own = Float64Array.from(this.#outcomes, ({ gradientNorm }) => gradientNorm ** 2);
+    return this.#transport.gather(own, 1).reduce((sum, norm2) => sum + norm2, 0) / this.#transport.replicas;
   }
 
   #swap(): void {
@@ -192,13 +209,13 @@ export class Rank {
       for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
       return Math.sqrt(sum);
     };
-    const before = this.#before;
-    this.#signals = {
+    const before = this.means;
+    this.#remember({
       meanGradientNorm2: change(gradient, new Float32Array(this.#columns)) ** 2,
       gradientChange: before ? change(gradient, before.gradient) : 0,
       parameterChange: before ? change(params, before.params) : 0,
-    };
-    this.#before = { gradient, params };
+    });
+    this.means = { gradient, params };
   }
 
   /** Averages with the neighbours: once, or under consensus control until the replicas are close enough. */
@@ -222,19 +239,8 @@ export class Rank {
   #target(step: number, plan: EpochPlan, learningRate: number): number | null {
     const { consensus, replicas } = this.#experiment;
     if (consensus.kind === 'none') return null;
-    const norms2 = this.#transport.gather(
-      Float64Array.from(this.#outcomes, (outcome) => outcome.gradientNorm ** 2),
-      1,
-    );
-    const signals = {
-      epoch: step / plan.stepsPerEpoch,
-      step,
-      learningRate,
-      replicas,
-      distance: this.#measured.distance ?? this.#distance(),
-      gradientNorms2: norms2,
-      ...this.#signals,
-    };
+    const distance = this.#measured.distance ?? this.#clock.time('mix', () => this.#distance());
+    const signals = { epoch: step / plan.stepsPerEpoch, learningRate, replicas, distance };
     const { target, memory } = consensusTarget(consensus, this.memory, signals);
     this.memory = memory;
     return target;
