@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import { Random } from '../base/random.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
@@ -52,7 +53,8 @@ function sampleFeed(
     return { indices: known.order[step % count]!, begins: step % count === 0 };
   };
   const { test, train } = dataset;
-  const testLabels = evaluation.samples === 'all' ? test.count : Math.min(evaluation.samples, test.count);
+  const tested = testSamples(test.count, evaluation.samples, seed);
+  const testLabels = tested.length;
   const testBatch = Math.min(evaluationBatch, testLabels);
   return {
     task: { shape: dataset.shape, classes: dataset.classes },
@@ -65,16 +67,20 @@ function sampleFeed(
     testLabels,
     testBatch,
     test(index, x, labels) {
-      const count = Math.min(testBatch, testLabels - index * testBatch);
-      fillBatch(
-        test,
-        Uint32Array.from({ length: count }, (_, i) => index * testBatch + i),
-        x as Float32Array,
-        labels,
-      );
-      return count;
+      const indices = tested.subarray(index * testBatch, (index + 1) * testBatch);
+      fillBatch(test, indices, x as Float32Array, labels);
+      return indices.length;
     },
   };
+}
+
+/** Stream of the purpose "evaluate"; which replicas are evaluated is drawn from 0. */
+const sampleStream = 1;
+
+/** Which test samples are evaluated: all, or a seeded choice, for test sets may be sorted; the same at every evaluation. */
+function testSamples(count: number, wanted: number | 'all', seed: number): Uint32Array {
+  if (wanted === 'all' || wanted >= count) return Uint32Array.from({ length: count }, (_, i) => i);
+  return new Random(seed, 'evaluate', sampleStream).permutation(count).slice(0, wanted).sort();
 }
 
 /** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */

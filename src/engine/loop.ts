@@ -51,12 +51,8 @@ export async function* loop(
     }
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
-    if (Number.isInteger(done)) {
-      if (step === steps && experiment.algorithm.kind !== 'centralized' && experiment.algorithm.finalMerge)
-        mergeAll(rank);
-      if (done % experiment.evaluation.everyEpochs === 0 || step === steps)
-        yield await evaluate(experiment, feed, rank, transport, step);
-    }
+    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps))
+      yield await evaluate(experiment, feed, rank, transport, step);
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps)) {
       save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
@@ -87,11 +83,6 @@ function byTensor(gathered: Float64Array, replicas: number): number[][] {
   return Array.from({ length: tensors }, (_, t) =>
     Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!),
   );
-}
-
-function mergeAll(rank: Rank): void {
-  const merged = rank.merge();
-  for (const i of rank.own()) rank.setParams(i, merged);
 }
 
 /** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. */

@@ -98,7 +98,8 @@ export class Rank {
     this.#measured = nothing();
     const { algorithm, consensus } = this.#experiment;
     const rate = plan.learningRate(step);
-    for (const stage of stagesOf(algorithm, consensus, step)) await this.#stages[stage](step, plan, rate);
+    for (const stage of stagesOf(algorithm, consensus, step, step + 1 === plan.steps))
+      await this.#stages[stage](step, plan, rate);
     return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
   }
 
@@ -126,7 +127,7 @@ export class Rank {
       this.params(this.#transport.first);
       await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
       for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
-      this.#sent(2 * (this.#transport.replicas - 1), (2 * (this.#transport.replicas - 1)) / this.#transport.replicas);
+      this.#sentToAll();
     },
     stepAlone: async (step, _, rate) => {
       for (const i of this.own()) {
@@ -139,6 +140,11 @@ export class Rank {
     },
     probe: (step) => this.#clock.time('probe', () => this.#probe(step)),
     combine: (step, plan, rate) => this.#combine(step, plan, rate),
+    merge: () => {
+      const mean = this.merge();
+      for (const i of this.own()) this.#current.write(i, mean);
+      this.#sentToAll();
+    },
   };
 
   /** The batch and one step of every own replica. */
@@ -260,6 +266,12 @@ export class Rank {
   #sent(messages: number, copies: number): void {
     this.#measured.sentMessages += messages;
     this.#measured.sentBytes += copies * this.#columns * floatBytes;
+  }
+
+  /** A mean over all replicas by ring all-reduce: 2(n−1) messages of an n-th of the row each. */
+  #sentToAll(): void {
+    const messages = 2 * (this.#transport.replicas - 1);
+    this.#sent(messages, messages / this.#transport.replicas);
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {

@@ -1,4 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { take } from '../../src/data/dataset.ts';
+import { loadData } from '../../src/data/load.ts';
+import { feedOf } from '../../src/engine/feed.ts';
+import { resolve } from '../../src/experiment/experiment.ts';
 import { outcomeOf, shaOf, small } from './runs.ts';
 
 const losses = (outcome: Awaited<ReturnType<typeof outcomeOf>>) => outcome.steps.map((step) => step.loss);
@@ -117,9 +121,10 @@ describe('what is measured', () => {
     expect(steps.map((step) => step.gossips)).toEqual([0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
   });
 
-  it('a final merge leaves all replicas equal', async () => {
-    const { evaluations } = await outcomeOf({ algorithm: { kind: 'dpsgd', finalMerge: true } });
+  it('a final merge leaves all replicas equal, and is paid for', async () => {
+    const { evaluations, steps } = await outcomeOf({ algorithm: { kind: 'dpsgd', finalMerge: true } });
     expect(new Set(evaluations.at(-1)!.local.map((score) => score.loss)).size).toBe(1);
+    expect(steps.slice(-2).map(({ sentMessages }) => sentMessages)).toEqual([2, 2 + 22]);
   });
 
   it('evaluates as many replicas and samples as asked for', async () => {
@@ -129,6 +134,22 @@ describe('what is measured', () => {
     expect(evaluations.map(({ epoch }) => epoch)).toEqual([2, 3]);
     expect(evaluations[0]).toMatchObject({ samples: 50, merged: null });
     expect(evaluations[0]!.replicas).toHaveLength(3);
+  });
+
+  it('chooses the test samples by the seed, not the first ones', async () => {
+    // Sorted by class, as some sets are: the first ones would all be of one class.
+    const dataset = await loadData(resolve(small, 'test')[0]!.data, { seed: 1 });
+    if (dataset.task !== 'classification') throw new Error('no classes');
+    const order = [...dataset.test.labels.keys()].sort((a, b) => dataset.test.labels[a]! - dataset.test.labels[b]!);
+    const sorted = { ...dataset, test: take(dataset.test, Uint32Array.from(order)) };
+    const feed = feedOf(resolve({ ...small, evaluation: { samples: 40 } }, 'test')[0]!, sorted);
+    const labels = new Int32Array(feed.testBatch);
+    const x = new Float32Array(feed.testBatch * 10);
+    expect(feed.test(0, x, labels)).toBe(40);
+    expect(new Set(labels).size).toBe(4);
+    const again = new Int32Array(feed.testBatch);
+    feed.test(0, x, again);
+    expect(again).toEqual(labels);
   });
 });
 
