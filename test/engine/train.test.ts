@@ -108,6 +108,26 @@ describe('what is measured', () => {
     expect(sentBytes).toBeCloseTo((22 / 12) * 4 * parameters, 6);
   });
 
+  it('a last batch that is not full is left out or trained on, as asked for', async () => {
+    // 10 or 11 samples a replica: one batch of 8, and one of 2 or 3.
+    const data = { ...small.data, train: 124 };
+    const dropping = await outcomeOf({ epochs: 2, data });
+    expect(dropping.steps).toHaveLength(2);
+    for (const algorithm of [{ kind: 'dpsgd' }, { kind: 'centralized' }]) {
+      const settings = { epochs: 2, algorithm, data: { ...data, dropLast: false } };
+      const keeping = await outcomeOf(settings, { workers: 2 });
+      expect(keeping.steps).toHaveLength(4);
+      const shares = (step: number) => new Set(keeping.steps[step]!.accuracy.map((share) => (share * 8) % 1));
+      expect([...shares(0)]).toEqual([0]);
+      // Thirds and halves: shares of the samples that there are.
+      const counted = keeping.steps[1]!.accuracy.every((share) =>
+        [2, 3].some((size) => Math.abs((share * size) % 1) < 1e-9),
+      );
+      expect(counted).toBe(true);
+      expect(await shaOf(settings, 3)).toBe(keeping.end.paramsSha256);
+    }
+  });
+
   it('takes norms before averaging: they differ between replicas even on the complete topology', async () => {
     const { events } = await outcomeOf({ epochs: 1, topology: { kind: 'complete' } });
     const norms = events.find((event) => event.type === 'norms')!;
