@@ -1,11 +1,12 @@
 import { UserError } from './base/error.ts';
+import type { Dataset } from './data/dataset.ts';
 import { loadData } from './data/load.ts';
-import { train, workersFor } from './engine/engine.ts';
+import { rowLength, train, workersFor } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
-import { createRun, lock, newestCheckpoint, type Run, readResult, unlock, writeResult } from './store/runs.ts';
+import { createRun, lock, type Run, readResult, refuseSecond, rewind, unlock, writeResult } from './store/runs.ts';
 
 export interface RunOptions {
   /** Where runs are kept. */
@@ -23,8 +24,9 @@ export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
  * store. Reports, tables and figures are made from the store alone.
  */
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
-  const workers = workersFor(experiment.replicas, options.workers);
-  yield* go(createRun(options.root, experiment, machineContext(workers, 'onnx')), undefined, options);
+  const dataset = await dataFor(experiment);
+  const context = machineContext(workersFor(experiment.replicas, options.workers), 'onnx');
+  yield* go(createRun(options.root, experiment, context), dataset, options);
 }
 
 /** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
@@ -34,35 +36,35 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
     throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
       hint: `see it with: dbench show ${run.id}`,
     });
-  lock(run);
-  yield* go(run, newestCheckpoint(run), options);
+  refuseSecond(run);
+  yield* go(run, await dataFor(run.experiment), options);
 }
 
-async function* go(run: Run, from: number | undefined, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+/** The data, once it is known that the experiment fits them: what cannot start leaves no folder behind. */
+async function dataFor(experiment: Experiment): Promise<Dataset> {
+  const dataset = await loadData(experiment.data, { seed: experiment.seed });
+  rowLength(experiment, dataset);
+  return dataset;
+}
+
+async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
   const start = performance.now();
   const before = readResult(run)?.seconds ?? 0;
+  const store = await EventStore.open(run.database);
   try {
-    const { experiment } = run;
+    lock(run);
     yield { type: 'run', run };
-    const dataset = await loadData(experiment.data, { seed: experiment.seed });
-    const store = await EventStore.open(run.database);
-    try {
-      await store.rewind(from ?? 0);
-      for await (const event of train(experiment, dataset, {
-        ...options,
-        checkpoints: { folder: run.checkpoints, from },
-      })) {
-        await store.append(event);
-        if (event.type === 'end') {
-          const { type: _, ...end } = event;
-          writeResult(run, { ...end, seconds: before + (performance.now() - start) / 1000 });
-        }
-        yield event;
+    const checkpoints = { folder: run.checkpoints, from: await rewind(run, store) };
+    for await (const event of train(run.experiment, dataset, { ...options, checkpoints })) {
+      await store.append(event);
+      if (event.type === 'end') {
+        const { type: _, ...end } = event;
+        writeResult(run, { ...end, seconds: before + (performance.now() - start) / 1000 });
       }
-    } finally {
-      store.close();
+      yield event;
     }
   } finally {
+    store.close();
     unlock(run);
   }
 }

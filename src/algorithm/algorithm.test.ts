@@ -2,8 +2,8 @@ import { expect, it } from 'vitest';
 import { stagesOf } from './algorithm.ts';
 import { algorithmSchema, consensusSchema } from './schema.ts';
 
-const stages = (algorithm: object, consensus: object = { kind: 'none' }, step = 0) =>
-  stagesOf(algorithmSchema.parse(algorithm), consensusSchema.parse(consensus), step).join(' ');
+const stages = (algorithm: object, consensus: object = { kind: 'none' }, step = 0, last = false) =>
+  stagesOf(algorithmSchema.parse(algorithm), consensusSchema.parse(consensus), step, last).join(' ');
 
 it('an algorithm is a list of stages', () => {
   expect(stages({ kind: 'centralized' })).toBe('gradient probe averageGradients stepTogether');
@@ -15,4 +15,9 @@ it('an algorithm is a list of stages', () => {
 it('local steps leave out the combination', () => {
   const at = (step: number) => stages({ kind: 'dpsgd', localSteps: 3 }, undefined, step);
   expect([0, 1, 2, 3].map(at)).toEqual(['adapt probe', 'adapt probe', 'adapt probe combine', 'adapt probe']);
+});
+
+it('a final merge ends the last step', () => {
+  const merging = (last: boolean) => stages({ kind: 'dpsgd', finalMerge: true }, undefined, 0, last);
+  expect([merging(false), merging(true)]).toEqual(['adapt probe combine', 'adapt probe combine merge']);
 });

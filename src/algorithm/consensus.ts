@@ -13,31 +13,39 @@ export interface ConsensusMemory {
   readonly gradientScale: number;
   /** L: moving average of ‖ḡ_t − ḡ_{t−1}‖ / ‖x̄_t − x̄_{t−1}‖. */
   readonly smoothness: number;
+  /** What the last gradients showed: where replicas combine first it is what the next step's control goes by. */
+  readonly gradients: GradientSignals;
 }
 
-export const noMemory: ConsensusMemory = { gossips: 0, maxDistance: 0, gradientScale: 0, smoothness: 0 };
+/** What the gradients of one step show, over all replicas. */
+export interface GradientSignals {
+  /** (1/n) Σ ‖g_i‖² */
+  readonly meanNorm2: number;
+  /** ‖ḡ‖², ‖ḡ_t − ḡ_{t−1}‖ and ‖x̄_t − x̄_{t−1}‖: 0 unless the critical distance is estimated. */
+  readonly meanGradientNorm2: number;
+  readonly gradientChange: number;
+  readonly parameterChange: number;
+}
+
+export const noMemory: ConsensusMemory = {
+  gossips: 0,
+  maxDistance: 0,
+  gradientScale: 0,
+  smoothness: 0,
+  gradients: { meanNorm2: 0, meanGradientNorm2: 0, gradientChange: 0, parameterChange: 0 },
+};
 
 /** What a step measured. */
 export interface ConsensusSignals {
   readonly epoch: number;
-  readonly step: number;
   readonly learningRate: number;
   readonly replicas: number;
   /** Ξ after the local step. */
   readonly distance: number;
-  /** ‖g_i‖² of every replica. */
-  readonly gradientNorms2: ArrayLike<number>;
-  /** ‖ḡ‖², ‖ḡ_t − ḡ_{t−1}‖ and ‖x̄_t − x̄_{t−1}‖, where the critical distance is estimated. */
-  readonly meanGradientNorm2?: number;
-  readonly gradientChange?: number;
-  readonly parameterChange?: number;
 }
 
-/** Steps over which Ξ_max is measured, without control, where it is not given. */
-export const measuredSteps = 10;
-
-const meanOf = (values: ArrayLike<number>) =>
-  (Array.prototype.reduce.call(values, (sum, v) => (sum as number) + (v as number), 0) as number) / values.length;
+/** Averagings over which Ξ_max is measured, without control, where it is not given. */
+export const measuredGossips = 10;
 
 const moving = (before: number, now: number, beta: number) => (before === 0 ? now : beta * before + (1 - beta) * now);
 
@@ -51,12 +59,11 @@ const moving = (before: number, now: number, beta: number) => (before === 0 ? no
  */
 export function criticalDistance2(
   learningRate: number,
-  gradientNorms2: ArrayLike<number>,
-  meanGradientNorm2: number,
+  n: number,
+  { meanNorm2, meanGradientNorm2 }: Pick<GradientSignals, 'meanNorm2' | 'meanGradientNorm2'>,
   smoothness: number,
 ): number {
-  const n = gradientNorms2.length;
-  const spread = Math.max(0, meanOf(gradientNorms2) - meanGradientNorm2);
+  const spread = Math.max(0, meanNorm2 - meanGradientNorm2);
   const sigma2 = n > 1 ? (spread * n) / (n - 1) : 0;
   const slope2 = Math.max(0, meanGradientNorm2 - sigma2 / n);
   return (learningRate * sigma2) / (smoothness * n) + slope2 / (8 * smoothness ** 2);
@@ -75,22 +82,24 @@ export function consensusTarget(
     case 'fixed': {
       if (settings.maxDistance !== undefined)
         return { target: limit(settings.fraction * settings.maxDistance), memory };
-      if (signals.step < measuredSteps)
+      if (memory.gossips < measuredGossips)
         return { target: null, memory: { ...memory, maxDistance: Math.max(memory.maxDistance, signals.distance) } };
       return { target: limit(settings.fraction * memory.maxDistance), memory };
     }
     case 'adaptive': {
-      const gradientScale = moving(memory.gradientScale, Math.sqrt(meanOf(signals.gradientNorms2)), settings.beta);
+      // Before the first gradient nothing is known, and a target of 0 would be out of reach.
+      if (memory.gradients.meanNorm2 === 0) return { target: null, memory };
+      const gradientScale = moving(memory.gradientScale, Math.sqrt(memory.gradients.meanNorm2), settings.beta);
       return {
         target: limit(settings.scale * signals.learningRate * gradientScale),
         memory: { ...memory, gradientScale },
       };
     }
     case 'critical': {
-      const { gradientChange = 0, parameterChange = 0, meanGradientNorm2 = 0 } = signals;
+      const { gradientChange, parameterChange } = memory.gradients;
       if (parameterChange === 0) return { target: null, memory };
       const smoothness = moving(memory.smoothness, gradientChange / parameterChange, 0.95);
-      const gamma2 = criticalDistance2(signals.learningRate, signals.gradientNorms2, meanGradientNorm2, smoothness);
+      const gamma2 = criticalDistance2(signals.learningRate, signals.replicas, memory.gradients, smoothness);
       return { target: limit(settings.fraction * Math.sqrt(gamma2)), memory: { ...memory, smoothness } };
     }
   }

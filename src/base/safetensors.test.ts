@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFile
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { readTensors, writeTensors } from './safetensors.ts';
+import { TensorFile, writeTensors } from './safetensors.ts';
 
 let path: string;
 beforeEach(() => {
@@ -14,15 +14,24 @@ const shared = new Float32Array(new SharedArrayBuffer(12));
 shared.set([1, -2.5, 3e-30]);
 const content = {
   metadata: { step: '12', note: 'größe' },
-  tensors: { params: { shape: [1, 3], data: shared }, state: { shape: [0], data: new Float32Array(0) } },
+  tensors: {
+    params: { shape: [2, 3], pieces: [shared, Float32Array.of(4, 5, 6)] },
+    state: { shape: [0], pieces: [] },
+  },
 };
 
 it('reads what it wrote, shared memory included, and leaves nothing else behind', () => {
   writeTensors(path, content);
-  const { metadata, tensors } = readTensors(path);
-  expect(metadata).toEqual(content.metadata);
-  expect([...tensors.params!.data]).toEqual([...shared]);
-  expect(tensors.state!.data).toHaveLength(0);
+  const file = new TensorFile(path);
+  expect(file.metadata).toEqual(content.metadata);
+  expect([file.shape('params'), file.shape('state'), file.shape('other')]).toEqual([[2, 3], [0], undefined]);
+  const row = new Float32Array(3);
+  file.read('params', 0, row);
+  expect([...row]).toEqual([...shared]);
+  file.read('params', 3, row);
+  expect([...row]).toEqual([4, 5, 6]);
+  expect(() => file.read('params', 4, row)).toThrow(RangeError);
+  file.close();
   expect(readdirSync(join(path, '..'))).toEqual(['a.safetensors']);
 });
 
@@ -33,23 +42,23 @@ it('has the published layout, numbers aligned to 8 bytes', () => {
   expect(length % 8).toBe(0);
   expect(JSON.parse(bytes.subarray(8, 8 + length).toString()).params).toEqual({
     dtype: 'F32',
-    shape: [1, 3],
-    data_offsets: [0, 12],
+    shape: [2, 3],
+    data_offsets: [0, 24],
   });
   expect(bytes.readFloatLE(8 + length + 4)).toBe(-2.5);
-  expect(bytes.length).toBe(8 + length + 12);
+  expect(bytes.length).toBe(8 + length + 24);
 });
 
 it('refuses files that are cut short or are something else', () => {
   writeTensors(path, content);
   truncateSync(path, readFileSync(path).length - 1);
-  expect(() => readTensors(path)).toThrow(/tensor params is damaged/);
+  expect(() => new TensorFile(path)).toThrow(/tensor params is damaged/);
   for (const bytes of [
     Buffer.alloc(3),
     Buffer.alloc(100, 255),
     Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
   ]) {
     writeFileSync(path, bytes);
-    expect(() => readTensors(path)).toThrow(/is not a safetensors file/);
+    expect(() => new TensorFile(path)).toThrow(/is not a safetensors file/);
   }
 });

@@ -46,6 +46,7 @@ function skew(counts: readonly (readonly number[])[]): number {
 
 function describeSamples(run: Experiment, dataset: Classification) {
   const { data, replicas, seed, batch } = run;
+  const dropLast = 'dropLast' in data ? data.dropLast : true;
   const dealt = shardsOf(dataset, replicas, data.partition, seed, batch);
   const counts = classTable(dataset.train.labels, dataset.classes, dealt);
   const totals = counts.map(sum);
@@ -56,7 +57,7 @@ function describeSamples(run: Experiment, dataset: Classification) {
     counts,
     totals,
     skew: skew(counts),
-    batchesPerEpoch: totals.map((size) => batchCount(size, batch, data.dropLast)),
+    batchesPerEpoch: totals.map((size) => batchCount(size, batch, dropLast)),
   };
 }
 

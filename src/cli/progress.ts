@@ -12,10 +12,13 @@ export class RunProgress {
   #step: StepEvent | undefined;
   #evaluation: EvaluationEvent | undefined;
   #drawnAt = 0;
+  #drawn = false;
 
   constructor(name: string, width: number, out: NodeJS.WriteStream = process.stderr) {
     this.#name = name.padEnd(width);
     this.#out = out;
+    // Data may take a while to load.
+    if (out.isTTY) this.#draw(true);
   }
 
   tell(event: Progress): void {
@@ -30,9 +33,15 @@ export class RunProgress {
     else if (event.type === 'evaluation') this.#line(`${this.#name}  ${this.#state()}`);
     if (event.type === 'end') {
       const outcome = event.status === 'diverged' ? `diverged: ${event.reason}` : event.status;
-      if (this.#out.isTTY) this.#line('');
+      this.close();
       if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
     }
+  }
+
+  /** Ends the line that is being rewritten, so that what comes next has its own. */
+  close(): void {
+    if (this.#drawn) this.#line('');
+    this.#drawn = false;
   }
 
   #line(text: string): void {
@@ -43,6 +52,7 @@ export class RunProgress {
   #draw(now: boolean): void {
     if (!now && performance.now() - this.#drawnAt < 100) return;
     this.#drawnAt = performance.now();
+    this.#drawn = true;
     const done = this.#step === undefined ? (this.#start?.step ?? 0) : this.#step.step + 1;
     const share = this.#start === undefined ? 0 : done / this.#start.steps;
     const filled = Math.round(20 * share);

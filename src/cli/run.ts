@@ -1,11 +1,12 @@
+import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
-import { findRun, listRuns, type Run } from '../store/runs.ts';
-import { type RunSummary, summarizeRun } from '../store/summary.ts';
+import { findRun, type Run, scanRuns } from '../store/runs.ts';
+import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
@@ -25,7 +26,8 @@ function workers(text: string): number {
   });
 }
 
-const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default('runs');
+const defaultRuns = 'runs';
+const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default(defaultRuns);
 const jsonOption = () => new Option('--json', 'print JSON');
 
 function common(command: Command): Command {
@@ -59,9 +61,13 @@ function interruptible(): { signal: AbortSignal; release(): void } {
 async function follow(events: AsyncGenerator<Progress>, name: string, width: number): Promise<Run> {
   const progress = new RunProgress(name, width);
   let stored: Run | undefined;
-  for await (const event of events) {
-    if (event.type === 'run') stored = event.run;
-    progress.tell(event);
+  try {
+    for await (const event of events) {
+      if (event.type === 'run') stored = event.run;
+      progress.tell(event);
+    }
+  } finally {
+    progress.close();
   }
   return stored!;
 }
@@ -79,7 +85,7 @@ export function summaryTable(summaries: readonly RunSummary[]): string {
     orDash(s.loss, (loss) => loss.toFixed(3)),
     orDash(s.peakGini, (gini) => gini.toFixed(4)),
     orDash(s.finalDistance, (distance) => number(distance, 3)),
-    bytes(s.sentBytes),
+    orDash(s.sentBytes, bytes),
     orDash(s.seconds, duration),
     s.status === 'complete' ? '' : s.status,
   ]);
@@ -118,7 +124,7 @@ async function runAll(experiments: readonly Experiment[], options: Options): Pro
   await finish(done, options, signal.aborted);
 }
 
-async function finish(runs: readonly Run[], options: Pick<Options, 'json'>, stopped: boolean): Promise<void> {
+async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'runs'>, stopped: boolean): Promise<void> {
   const summaries: RunSummary[] = [];
   for (const each of runs) summaries.push(await summarizeRun(each));
   if (options.json) console.log(JSON.stringify(summaries, null, 2));
@@ -128,7 +134,8 @@ async function finish(runs: readonly Run[], options: Pick<Options, 'json'>, stop
   }
   const open = summaries.find(({ status }) => status === 'stopped');
   if (stopped) {
-    if (open !== undefined) console.error(`stopped; go on with: dbench run --resume ${open.id}`);
+    const where = options.runs === defaultRuns ? '' : ` --runs ${options.runs}`;
+    if (open !== undefined) console.error(`stopped; go on with: dbench run --resume ${open.id}${where}`);
     process.exitCode = 130;
   }
 }
@@ -170,7 +177,7 @@ export function command(): Command {
 
 /** `dbench compare`: the quickstart unless a file is given. */
 export function compareCommand(): Command {
-  const quickstart = new URL('../../experiments/quickstart.yaml', import.meta.url).pathname;
+  const quickstart = fileURLToPath(new URL('../../experiments/quickstart.yaml', import.meta.url));
   return common(
     new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default'),
   ).action(async (file: string | undefined, options: Options) => {
@@ -182,6 +189,17 @@ export function compareCommand(): Command {
   });
 }
 
+/** One run that is damaged must not hide the others. */
+async function summaryOrOutline(stored: Run): Promise<RunSummary> {
+  try {
+    return await summarizeRun(stored);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.error(`dbench: ${error.message}`);
+    return outlineRun(stored);
+  }
+}
+
 /** `dbench runs`: what is stored. */
 export function runsCommand(): Command {
   return new Command('runs')
@@ -189,7 +207,9 @@ export function runsCommand(): Command {
     .addOption(jsonOption())
     .action(async (options: Pick<Options, 'runs' | 'json'>) => {
       const summaries: RunSummary[] = [];
-      for (const stored of listRuns(options.runs)) summaries.push(await summarizeRun(stored));
+      const { runs, problems } = scanRuns(options.runs);
+      for (const problem of problems) console.error(`dbench: ${problem}`);
+      for (const stored of runs) summaries.push(await summaryOrOutline(stored));
       if (options.json) return console.log(JSON.stringify(summaries, null, 2));
       if (summaries.length === 0) return console.log(`no runs in ${options.runs}; start one with: dbench run FILE`);
       console.log(

@@ -30,9 +30,15 @@ export function command(): Command {
           ['merged accuracy', percent(summary.mergedAccuracy)],
           [
             'connections',
-            known(summary.connections, (k) => `${number(k, 3)} per replica, ${number(summary.gossips)} gossips`),
+            known(summary.connections, (k) => `${number(k, 3)} per replica, ${known(summary.gossips, number)} gossips`),
           ],
-          ['sent', `${bytes(summary.sentBytes)} in ${number(summary.sentMessages)} messages by a replica`],
+          [
+            'sent',
+            known(
+              summary.sentBytes,
+              (sent) => `${bytes(sent)} in ${known(summary.sentMessages, number)} messages by a replica`,
+            ),
+          ],
           ['peak Gini', known(summary.peakGini, (gini) => gini.toFixed(5))],
           [
             'distance Ξ',

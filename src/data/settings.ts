@@ -22,23 +22,21 @@ export const partitionSchema = z.discriminatedUnion('kind', [
 
 export type PartitionSettings = z.output<typeof partitionSchema>;
 
-const dealing = {
-  partition: partitionSchema.prefault({ kind: 'iid' }),
-  dropLast: z.boolean().default(true).describe('leave out an epoch’s last batch when it is not full'),
-};
+const partition = partitionSchema.prefault({ kind: 'iid' });
 
 /** Settings of every classification set. */
 export const sampleSettings = {
   train: z.int().min(1).optional().describe('training samples to use, chosen by the seed; all by default'),
   test: z.int().min(1).optional().describe('test samples to use, chosen by the seed; all by default'),
-  ...dealing,
+  partition,
+  dropLast: z.boolean().default(true).describe('leave out the last batch of a pass over the data when it is not full'),
 };
 
 /** Settings of every text. */
 export const textSettings = {
   train: z.int().min(2).optional().describe('tokens of training text to use, from its beginning; all by default'),
   test: z.int().min(2).optional().describe('tokens of test text to use, from its beginning; all by default'),
-  ...dealing,
+  partition,
 };
 
 export const augment = z.boolean().default(true).describe('random crops and flips');

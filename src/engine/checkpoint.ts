@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { ConsensusMemory } from '../algorithm/consensus.ts';
 import { UserError } from '../base/error.ts';
 import { reason } from '../base/file.ts';
-import { readTensors, writeTensors } from '../base/safetensors.ts';
+import { TensorFile, writeTensors } from '../base/safetensors.ts';
 
 /**
  * A checkpoint is a folder `step-N` with a file for each rank's block of replicas. Ranks write into `step-N.part`; when all are
@@ -14,9 +14,21 @@ export interface Block {
   readonly last: number;
   /** Steps done. */
   readonly step: number;
+  /** What all ranks know alike. */
+  readonly common: Common;
+  /** Rows by name, those of replica first, first + 1, … one after the other; read only until the next one is asked for. */
+  readonly rows: Readonly<Record<string, (replica: number) => Float32Array>>;
+}
+
+export interface Common {
   readonly consensus: ConsensusMemory;
-  /** Rows by name, those of replica first, first + 1, … one after the other. */
-  readonly rows: Readonly<Record<string, { readonly columns: number; readonly data: Float32Array }>>;
+  /** Mean gradient and mean parameters of the step before, where the next step needs them. */
+  readonly means: Means | undefined;
+}
+
+export interface Means {
+  readonly gradient: Float32Array;
+  readonly params: Float32Array;
 }
 
 const part = (folder: string, step: number) => join(folder, `step-${step}.part`);
@@ -32,28 +44,40 @@ export function beginCheckpoint(folder: string, step: number): void {
   }
 }
 
-export function writeBlock(folder: string, { first, last, step, consensus, rows }: Block): void {
-  const tensors = Object.entries(rows).map(([name, { columns, data }]) => [
-    name,
-    { shape: [last - first, columns], data },
-  ]);
-  const metadata = {
-    first: String(first),
-    last: String(last),
-    step: String(step),
-    consensus: JSON.stringify(consensus),
-  };
+export function writeBlock(folder: string, { first, last, step, common, rows }: Block): void {
+  const block = Object.entries(rows).map(([name, row]) => {
+    const pieces = function* () {
+      for (let i = first; i < last; i++) yield row(i);
+    };
+    return [name, { shape: [last - first, row(first).length], pieces: pieces() }] as const;
+  });
+  const means = Object.entries(common.means ?? {}).map(
+    ([name, row]) => [`mean/${name}`, { shape: [row.length], pieces: [row] }] as const,
+  );
   writeTensors(join(part(folder, step), `replicas-${first}-${last - 1}.safetensors`), {
-    metadata,
-    tensors: Object.fromEntries(tensors),
+    metadata: { step: String(step), consensus: JSON.stringify(common.consensus) },
+    tensors: Object.fromEntries([...block, ...means]),
   });
 }
 
 /** When all ranks have written: makes it count, and removes all but the newest `keep`. */
 export function finishCheckpoint(folder: string, step: number, keep: number): void {
-  rmSync(whole(folder, step), { recursive: true, force: true });
   renameSync(part(folder, step), whole(folder, step));
-  for (const old of checkpointsIn(folder).slice(0, -keep)) rmSync(whole(folder, old), { recursive: true });
+  for (const old of checkpointsIn(folder).slice(0, -keep)) remove(folder, old);
+  // What was cut off while it was written or removed.
+  for (const name of readdirSync(folder)) if (name.endsWith('.part')) rmSync(join(folder, name), { recursive: true });
+}
+
+/** A folder that is half removed must not look whole: it loses its name first. */
+function remove(folder: string, step: number): void {
+  rmSync(part(folder, step), { recursive: true, force: true });
+  renameSync(whole(folder, step), part(folder, step));
+  rmSync(part(folder, step), { recursive: true });
+}
+
+/** Removes the checkpoints after a step: it is about to be gone on from, and they will be made again. */
+export function rewindCheckpoints(folder: string, step: number): void {
+  for (const later of checkpointsIn(folder).filter((each) => each > step)) remove(folder, later);
 }
 
 /** The steps of the checkpoints in a folder, ascending. */
@@ -63,28 +87,55 @@ export function checkpointsIn(folder: string): number[] {
   return steps.map(Number).sort((a, b) => a - b);
 }
 
-/** The rows of replicas first ≤ i < last, from whichever blocks hold them. */
-export function readCheckpoint(folder: string, step: number, first: number, last: number): Block {
-  const files = readdirSync(whole(folder, step)).filter((name) => name.endsWith('.safetensors'));
-  const rows: Record<string, { columns: number; data: Float32Array }> = {};
+/** Hands out the rows of replicas first ≤ i < last, from whichever blocks hold them; a row is read only until the next one. */
+export function readCheckpoint(
+  folder: string,
+  step: number,
+  { first, last }: { readonly first: number; readonly last: number },
+  rows: Readonly<Record<string, (replica: number, row: Float32Array) => void>>,
+): Common {
   let found = 0;
-  let consensus: ConsensusMemory | undefined;
-  for (const name of files) {
-    const [, from, to] = /^replicas-(\d+)-(\d+)\./.exec(name)!.map(Number) as [number, number, number];
-    if (to < first || from >= last) continue;
-    const { metadata, tensors } = readTensors(join(whole(folder, step), name));
-    consensus = JSON.parse(metadata.consensus!) as ConsensusMemory;
-    for (const [row, { shape, data }] of Object.entries(tensors)) {
-      const columns = shape[1]!;
-      rows[row] ??= { columns, data: new Float32Array((last - first) * columns) };
-      const [start, end] = [Math.max(from, first), Math.min(to + 1, last)];
-      rows[row].data.set(data.subarray((start - from) * columns, (end - from) * columns), (start - first) * columns);
+  let common: Common | undefined;
+  for (const name of readdirSync(whole(folder, step))) {
+    const [, from, to] = (/^replicas-(\d+)-(\d+)\.safetensors$/.exec(name) ?? []).map(Number);
+    if (from === undefined || to === undefined || to < first || from >= last) continue;
+    const path = join(whole(folder, step), name);
+    const file = new TensorFile(path);
+    try {
+      for (const [tensor, put] of Object.entries(rows)) {
+        const columns = file.shape(tensor)?.[1];
+        if (columns === undefined)
+          throw new UserError(`${path} has no tensor "${tensor}"`, { hint: 'it is of another experiment or version' });
+        const row = new Float32Array(columns);
+        for (let i = Math.max(from, first); i <= to && i < last; i++) {
+          file.read(tensor, (i - from) * columns, row);
+          put(i, row);
+        }
+      }
+      common ??= readCommon(file);
+    } finally {
+      file.close();
     }
     found += Math.min(to + 1, last) - Math.max(from, first);
   }
-  if (found !== last - first || consensus === undefined)
+  if (found !== last - first || common === undefined)
     throw new UserError(`the checkpoint ${whole(folder, step)} lacks replicas of ${first} to ${last - 1}`, {
       hint: 'remove it; the one before is used then',
     });
-  return { first, last, step, consensus, rows };
+  return common;
+}
+
+function readCommon(file: TensorFile): Common {
+  const mean = (name: string) => {
+    const row = new Float32Array(file.shape(name)![0]!);
+    file.read(name, 0, row);
+    return row;
+  };
+  return {
+    consensus: JSON.parse(file.metadata.consensus!) as ConsensusMemory,
+    means:
+      file.shape('mean/gradient') === undefined
+        ? undefined
+        : { gradient: mean('mean/gradient'), params: mean('mean/params') },
+  };
 }

@@ -31,6 +31,12 @@ export interface TrainOptions {
 export const workersFor = (replicas: number, wished?: number): number =>
   Math.min(wished ?? availableParallelism(), replicas);
 
+/** Parameters of one replica. Refuses an experiment that does not fit its data, before anything starts. */
+export function rowLength(experiment: Experiment, dataset: Dataset): number {
+  const { task } = feedOf(experiment, dataset);
+  return rowSize(evalStep(buildModel(experiment.model, task), 1).params);
+}
+
 /** Trains all replicas on worker threads of this process and reports what happens. */
 export async function* train(
   experiment: Experiment,
@@ -39,15 +45,14 @@ export async function* train(
 ): AsyncGenerator<Event> {
   const ranks = workersFor(experiment.replicas, options.workers);
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
-  const feed = feedOf(experiment, dataset);
-  const columns = rowSize(evalStep(buildModel(experiment.model, feed.task), 1).params);
-  const shared = shareTransport(ranks, experiment.replicas, columns);
+  const shared = shareTransport(ranks, experiment.replicas, rowLength(experiment, dataset));
   const workers = Array.from({ length: ranks }, (_, rank) => {
     const workerData: WorkerData = { experiment, dataset, shared, rank, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);
   options.signal?.addEventListener('abort', stop);
+  if (options.signal?.aborted) stop();
   try {
     yield* eventsOf(workers);
   } finally {

@@ -45,7 +45,7 @@ export interface StepEvent {
   readonly targetDistance: number | null;
   /** Averagings with the neighbours in this step. */
   readonly gossips: number;
-  /** Sent by one replica, mean over the replicas. */
+  /** Sent by one replica, mean over the replicas: what the algorithm needs. Measuring is not counted, Ξ and Γ included. */
   readonly sentBytes: number;
   readonly sentMessages: number;
   readonly ms: PhaseMs;

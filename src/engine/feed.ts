@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import { Random } from '../base/random.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
@@ -11,13 +12,22 @@ import type { Numbers } from '../tensor/backend.ts';
 export interface Feed {
   readonly task: Task;
   readonly stepsPerEpoch: number;
-  /** Fills a replica's batch for a step; true where its pass over its data begins, so that carried state starts anew. */
-  train(replica: number, step: number, x: Numbers, labels: Int32Array): boolean;
+  /** The sizes of batch that replicas first ≤ i < last get; more than one where the last of a pass is not left out. */
+  batchSizes(first: number, last: number): readonly number[];
+  /** Fills a replica's batch for a step. */
+  train(replica: number, step: number, x: Numbers, labels: Int32Array): Filled;
   /** Labels in the test set, and in one batch of it. */
   readonly testLabels: number;
   readonly testBatch: number;
   /** Fills test batch `index`; returns how many labels of it count. */
   test(index: number, x: Numbers, labels: Int32Array): number;
+}
+
+export interface Filled {
+  /** Samples in the batch. */
+  readonly size: number;
+  /** A pass over the replica's data begins: carried state starts anew. */
+  readonly begins: boolean;
 }
 
 /** Test samples evaluated at a time. */
@@ -38,43 +48,53 @@ function sampleFeed(
   { seed, replicas, batch, data, evaluation }: Experiment,
   dataset: Dataset & { task: 'classification' },
 ): Feed {
+  const dropLast = 'dropLast' in data ? data.dropLast : true;
   const shards = shardsOf(dataset, replicas, data.partition, seed, batch);
   const passes = new Map<number, Pass>();
   const batchOf = (replica: number, step: number) => {
     const indices = shards[replica]!;
-    const count = batchCount(indices.length, batch, true);
+    const count = batchCount(indices.length, batch, dropLast);
     const pass = Math.floor(step / count);
     let known = passes.get(replica);
     if (known?.pass !== pass) {
-      known = { pass, order: batches(indices, { batch, epoch: pass, replica, seed, dropLast: true }) };
+      known = { pass, order: batches(indices, { batch, epoch: pass, replica, seed, dropLast }) };
       passes.set(replica, known);
     }
     return { indices: known.order[step % count]!, begins: step % count === 0 };
   };
   const { test, train } = dataset;
-  const testLabels = evaluation.samples === 'all' ? test.count : Math.min(evaluation.samples, test.count);
+  const tested = testSamples(test.count, evaluation.samples, seed);
+  const testLabels = tested.length;
   const testBatch = Math.min(evaluationBatch, testLabels);
   return {
     task: { shape: dataset.shape, classes: dataset.classes },
-    stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, true)),
+    stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, dropLast)),
+    batchSizes(first, last) {
+      const rests = shards.slice(first, last).map(({ length }) => length % batch);
+      return [batch, ...(dropLast ? [] : new Set(rests.filter((rest) => rest > 0)))];
+    },
     train(replica, step, x, labels) {
       const { indices, begins } = batchOf(replica, step);
       fillBatch(train, indices, x as Float32Array, labels, { seed, replica, step });
-      return begins;
+      return { size: indices.length, begins };
     },
     testLabels,
     testBatch,
     test(index, x, labels) {
-      const count = Math.min(testBatch, testLabels - index * testBatch);
-      fillBatch(
-        test,
-        Uint32Array.from({ length: count }, (_, i) => index * testBatch + i),
-        x as Float32Array,
-        labels,
-      );
-      return count;
+      const indices = tested.subarray(index * testBatch, (index + 1) * testBatch);
+      fillBatch(test, indices, x as Float32Array, labels);
+      return indices.length;
     },
   };
+}
+
+/** Stream of the purpose "evaluate"; which replicas are evaluated is drawn from 0. */
+const sampleStream = 1;
+
+/** Which test samples are evaluated: all, or a seeded choice, for test sets may be sorted; the same at every evaluation. */
+function testSamples(count: number, wanted: number | 'all', seed: number): Uint32Array {
+  if (wanted === 'all' || wanted >= count) return Uint32Array.from({ length: count }, (_, i) => i);
+  return new Random(seed, 'evaluate', sampleStream).permutation(count).slice(0, wanted).sort();
 }
 
 /** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */
@@ -99,10 +119,11 @@ function textFeed(
   return {
     task: { shape: [model.bptt], classes: dataset.vocabulary.length },
     stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),
+    batchSizes: () => [batch],
     train(replica, step, x, labels) {
       const index = step % counts[replica]!;
       fillTextBatch(streams[replica]!, layout, index, x as Int32Array, labels);
-      return index === 0;
+      return { size: batch, begins: index === 0 };
     },
     testLabels: testCount * perBatch,
     testBatch: batch,

@@ -51,12 +51,8 @@ export async function* loop(
     }
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
-    if (Number.isInteger(done)) {
-      if (step === steps && experiment.algorithm.kind !== 'centralized' && experiment.algorithm.finalMerge)
-        mergeAll(rank);
-      if (done % experiment.evaluation.everyEpochs === 0 || step === steps)
-        yield await evaluate(experiment, feed, rank, transport, step);
-    }
+    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps))
+      yield await evaluate(experiment, feed, rank, transport, step);
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps)) {
       save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
@@ -87,11 +83,6 @@ function byTensor(gathered: Float64Array, replicas: number): number[][] {
   return Array.from({ length: tensors }, (_, t) =>
     Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!),
   );
-}
-
-function mergeAll(rank: Rank): void {
-  const merged = rank.merge();
-  for (const i of rank.own()) rank.setParams(i, merged);
 }
 
 /** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. */
@@ -157,23 +148,14 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
   const { first, last } = transport;
   if (transport.rank === 0) beginCheckpoint(folder, step);
   transport.barrier();
-  const own = rank.own();
   const names = Object.keys(rank.replicas.privateRows(first));
-  const gathered = (row: (replica: number) => Float32Array) => {
-    const columns = row(first).length;
-    const data = new Float32Array(own.length * columns);
-    own.forEach((i, place) => {
-      data.set(row(i), place * columns);
-    });
-    return { columns, data };
-  };
-  const rows = Object.fromEntries(names.map((name) => [name, gathered((i) => rank.replicas.privateRows(i)[name]!)]));
+  const rows = Object.fromEntries(names.map((name) => [name, (i: number) => rank.replicas.privateRows(i)[name]!]));
   writeBlock(folder, {
     first,
     last,
     step,
-    consensus: rank.memory,
-    rows: { params: gathered((i) => rank.params(i)), ...rows },
+    common: { consensus: rank.memory, means: rank.means },
+    rows: { params: (i) => rank.params(i), ...rows },
   });
   transport.barrier();
   if (transport.rank === 0) finishCheckpoint(folder, step, keep);
@@ -181,16 +163,14 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
 }
 
 function restore(rank: Rank, folder: string, step: number, transport: Transport): number {
-  const { consensus, rows } = readCheckpoint(folder, step, transport.first, transport.last);
-  rank.memory = consensus;
-  for (const i of rank.own()) {
-    const row = (name: string) => {
-      const { columns, data } = rows[name]!;
-      return data.subarray((i - transport.first) * columns, (i - transport.first + 1) * columns);
-    };
-    rank.setParams(i, row('params'));
-    for (const [name, memory] of Object.entries(rank.replicas.privateRows(i))) memory.set(row(name));
-  }
+  const names = Object.keys(rank.replicas.privateRows(transport.first));
+  const into = (name: string) => (i: number, row: Float32Array) => rank.replicas.privateRows(i)[name]!.set(row);
+  const common = readCheckpoint(folder, step, transport, {
+    params: (i, row) => rank.setParams(i, row),
+    ...Object.fromEntries(names.map((name) => [name, into(name)])),
+  });
+  rank.memory = common.consensus;
+  rank.means = common.means;
   transport.barrier();
   return step;
 }

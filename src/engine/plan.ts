@@ -8,6 +8,8 @@ import { buildTopology, type Topology } from '../topology/topology.ts';
 export interface EpochPlan {
   readonly epoch: number;
   readonly stepsPerEpoch: number;
+  /** Of the whole run. */
+  readonly steps: number;
   readonly topology: Topology;
   /** Neighbours per replica, mean. */
   readonly degree: number;
@@ -34,6 +36,7 @@ export function planner(experiment: Experiment, stepsPerEpoch: number): (epoch: 
     return {
       epoch,
       stepsPerEpoch,
+      steps: epochs * stepsPerEpoch,
       topology: current.topology,
       degree: current.degree,
       // The middle of the step: a warm-up from 0 then neither wastes its first step nor overshoots in its last.

@@ -1,11 +1,18 @@
 import { createHash } from 'node:crypto';
 import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
-import { type ConsensusMemory, consensusTarget, noMemory, predictedGossips } from '../algorithm/consensus.ts';
+import {
+  type ConsensusMemory,
+  consensusTarget,
+  type GradientSignals,
+  noMemory,
+  predictedGossips,
+} from '../algorithm/consensus.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise } from '../model/layout.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
 import type { PhaseMs, StepEvent } from './event.ts';
 import type { EpochPlan } from './plan.ts';
@@ -50,9 +57,8 @@ export class Rank {
   #outcomes: Outcome[] = [];
   #meanGradient: Float32Array = new Float32Array(0);
   #measured = nothing();
-  /** Mean gradient and mean parameters of the step before, for the critical distance. */
-  #before: { gradient: Float32Array; params: Float32Array } | undefined;
-  #signals: { meanGradientNorm2: number; gradientChange: number; parameterChange: number } | undefined;
+  /** Mean gradient and mean parameters of the step before, for the critical distance: a checkpoint must hold them. */
+  means: Means | undefined;
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     this.#experiment = experiment;
@@ -92,7 +98,8 @@ export class Rank {
     this.#measured = nothing();
     const { algorithm, consensus } = this.#experiment;
     const rate = plan.learningRate(step);
-    for (const stage of stagesOf(algorithm, consensus, step)) await this.#stages[stage](step, plan, rate);
+    for (const stage of stagesOf(algorithm, consensus, step, step + 1 === plan.steps))
+      await this.#stages[stage](step, plan, rate);
     return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
   }
 
@@ -120,7 +127,7 @@ export class Rank {
       this.params(this.#transport.first);
       await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
       for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
-      this.#sent(2 * (this.#transport.replicas - 1), (2 * (this.#transport.replicas - 1)) / this.#transport.replicas);
+      this.#sentToAll();
     },
     stepAlone: async (step, _, rate) => {
       for (const i of this.own()) {
@@ -133,6 +140,11 @@ export class Rank {
     },
     probe: (step) => this.#clock.time('probe', () => this.#probe(step)),
     combine: (step, plan, rate) => this.#combine(step, plan, rate),
+    merge: () => {
+      const mean = this.merge();
+      for (const i of this.own()) this.#current.write(i, mean);
+      this.#sentToAll();
+    },
   };
 
   /** The batch and one step of every own replica. */
@@ -143,6 +155,17 @@ export class Rank {
       this.params(i);
       this.#outcomes.push(await work(i));
     }
+    if (this.#experiment.consensus.kind !== 'none') this.#remember({ meanNorm2: this.#meanNorm2() });
+  }
+
+  #remember(gradients: Partial<GradientSignals>): void {
+    this.memory = { ...this.memory, gradients: { ...this.memory.gradients, ...gradients } };
+  }
+
+  /** (1/n) Σ ‖g_i‖² */
+  #meanNorm2(): number {
+    const own = Float64Array.from(this.#outcomes, ({ gradientNorm }) => gradientNorm ** 2);
+    return this.#transport.gather(own, 1).reduce((sum, norm2) => sum + norm2, 0) / this.#transport.replicas;
   }
 
   #swap(): void {
@@ -192,13 +215,13 @@ export class Rank {
       for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
       return Math.sqrt(sum);
     };
-    const before = this.#before;
-    this.#signals = {
+    const before = this.means;
+    this.#remember({
       meanGradientNorm2: change(gradient, new Float32Array(this.#columns)) ** 2,
       gradientChange: before ? change(gradient, before.gradient) : 0,
       parameterChange: before ? change(params, before.params) : 0,
-    };
-    this.#before = { gradient, params };
+    });
+    this.means = { gradient, params };
   }
 
   /** Averages with the neighbours: once, or under consensus control until the replicas are close enough. */
@@ -222,19 +245,8 @@ export class Rank {
   #target(step: number, plan: EpochPlan, learningRate: number): number | null {
     const { consensus, replicas } = this.#experiment;
     if (consensus.kind === 'none') return null;
-    const norms2 = this.#transport.gather(
-      Float64Array.from(this.#outcomes, (outcome) => outcome.gradientNorm ** 2),
-      1,
-    );
-    const signals = {
-      epoch: step / plan.stepsPerEpoch,
-      step,
-      learningRate,
-      replicas,
-      distance: this.#measured.distance ?? this.#distance(),
-      gradientNorms2: norms2,
-      ...this.#signals,
-    };
+    const distance = this.#measured.distance ?? this.#clock.time('mix', () => this.#distance());
+    const signals = { epoch: step / plan.stepsPerEpoch, learningRate, replicas, distance };
     const { target, memory } = consensusTarget(consensus, this.memory, signals);
     this.memory = memory;
     return target;
@@ -254,6 +266,12 @@ export class Rank {
   #sent(messages: number, copies: number): void {
     this.#measured.sentMessages += messages;
     this.#measured.sentBytes += copies * this.#columns * floatBytes;
+  }
+
+  /** A mean over all replicas by ring all-reduce: 2(n−1) messages of an n-th of the row each. */
+  #sentToAll(): void {
+    const messages = 2 * (this.#transport.replicas - 1);
+    this.#sent(messages, messages / this.#transport.replicas);
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {

@@ -83,9 +83,19 @@ export async function openReplicas(
 ): Promise<Replicas> {
   const model = buildModel(modelSettings, feed.task);
   const transform = optimizer(optimizerSettings);
-  const step = form === 'whole' ? trainStep(model, batch, transform) : gradientStep(model, batch);
+  const stepOf = (size: number) => (form === 'whole' ? trainStep(model, size, transform) : gradientStep(model, size));
+  const step = stepOf(batch);
   const memory = allocate(step);
-  const stepper = await open(backend, step, memory, new PrivateRows(startingRows(step, seed), last - first));
+  const rows = new PrivateRows(startingRows(step, seed), last - first);
+  /** A program for each size of batch, all on the same memory: a smaller batch is the beginning of a full one. */
+  const openSize = async (size: number) => {
+    const x = memory.x.subarray(0, (memory.x.length / batch) * size);
+    const labels = memory.labels.subarray(0, (memory.labels.length / batch) * size);
+    return { labels, ...(await open(backend, stepOf(size), { ...memory, x, labels }, rows)) };
+  };
+  const sizes = feed.batchSizes(first, last);
+  const steppers = new Map(await Promise.all(sizes.map(async (size) => [size, await openSize(size)] as const)));
+  let stepper = steppers.get(batch)!;
 
   const update = form === 'whole' ? undefined : updateStep(step, transform);
   const updateMemory: Record<string, Float32Array> | undefined =
@@ -111,7 +121,7 @@ export async function openReplicas(
     key[1] = random.uint32();
     await stepper.run(place(replica));
     const [loss, correct, norm2] = [memory.loss![0]!, memory.correct![0]!, memory.gradientNorm2![0]!];
-    return { loss, accuracy: correct / memory.labels.length, gradientNorm: Math.sqrt(norm2) };
+    return { loss, accuracy: correct / stepper.labels.length, gradientNorm: Math.sqrt(norm2) };
   }
 
   return {
@@ -120,9 +130,10 @@ export async function openReplicas(
     nextParams: (updateMemory ?? memory)["params'"] as Float32Array,
     gradientRow: memory.gradient ?? new Float32Array(0),
     load(replica, at) {
-      const begins = feed.train(replica, at, memory.x, memory.labels);
+      const { size, begins } = feed.train(replica, at, memory.x, memory.labels);
+      stepper = steppers.get(size)!;
       // Text starts again: what was carried over from its end does not belong there.
-      if (begins && model.sequential) stepper.rows.of(place(replica)).state!.set(startState);
+      if (begins && model.sequential) rows.of(place(replica)).state!.set(startState);
     },
     adapt(replica, at, learningRate) {
       memory.learningRate![0] = learningRate;
@@ -135,10 +146,10 @@ export async function openReplicas(
       updateMemory!.step![0] = at;
       await updater!.run(slotPlace(replica));
     },
-    privateRows: (replica) => ({ ...updater?.rows.of(slotPlace(replica)), ...stepper.rows.of(place(replica)) }),
+    privateRows: (replica) => ({ ...updater?.rows.of(slotPlace(replica)), ...rows.of(place(replica)) }),
     score: tester.score,
     async close() {
-      await Promise.all([stepper.close(), updater?.close(), tester.close()]);
+      await Promise.all([...steppers.values(), updater, tester].map((opened) => opened?.close()));
     },
   };
 }

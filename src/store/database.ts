@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
 import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
@@ -15,22 +16,26 @@ const tables = `
     step integer, epoch integer, replicas double[], samples integer,
     loss double[], accuracy double[], merged_loss double, merged_accuracy double, ms double);
   create table if not exists tensors (tensor integer, name varchar, shape varchar, kind varchar, size integer);
+  create table if not exists checkpoints (step integer);
 `;
 
 type Appenders = Readonly<Record<'steps' | 'norms' | 'evaluations', DuckDBAppender>>;
 
 /** The events of one run. Appended in memory, on disk with every flush: at a checkpoint and at the end. */
 export class EventStore {
+  readonly #path: string;
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
   readonly #appenders: Appenders;
 
-  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, appenders: Appenders) {
+  private constructor(path: string, instance: DuckDBInstance, connection: DuckDBConnection, appenders: Appenders) {
+    this.#path = path;
     this.#instance = instance;
     this.#connection = connection;
     this.#appenders = appenders;
   }
 
+  /** Only one process can have it open. */
   static async open(path: string): Promise<EventStore> {
     const instance = await openDatabase(path);
     const connection = await instance.connect();
@@ -38,7 +43,13 @@ export class EventStore {
     const [steps, norms, evaluations] = await Promise.all(
       ['steps', 'norms', 'evaluations'].map((table) => connection.createAppender(table)),
     );
-    return new EventStore(instance, connection, { steps: steps!, norms: norms!, evaluations: evaluations! });
+    return new EventStore(path, instance, connection, { steps: steps!, norms: norms!, evaluations: evaluations! });
+  }
+
+  /** The checkpoints up to which all events are here. */
+  async checkpoints(): Promise<number[]> {
+    const rows = await this.#connection.runAndReadAll('select step from checkpoints');
+    return rows.getRows().map(([step]) => Number(step));
   }
 
   /** Forgets what happened from this step on: it is about to happen again. */
@@ -46,15 +57,27 @@ export class EventStore {
     await this.#connection.run(`
       delete from steps where step >= ${step};
       delete from norms where step >= ${step};
-      delete from evaluations where step > ${step};`);
+      delete from evaluations where step > ${step};
+      delete from checkpoints where step > ${step};`);
   }
 
   async append(event: Event): Promise<void> {
-    if (event.type === 'start') await this.#start(event);
-    else if (event.type === 'step') this.#step(event);
-    else if (event.type === 'norms') this.#norms(event);
-    else if (event.type === 'evaluation') this.#evaluation(event);
-    else this.flush();
+    try {
+      if (event.type === 'start') await this.#start(event);
+      else if (event.type === 'step') this.#step(event);
+      else if (event.type === 'norms') this.#norms(event);
+      else if (event.type === 'evaluation') this.#evaluation(event);
+      else this.#flush();
+      if (event.type === 'checkpoint') await this.#connection.run(`insert into checkpoints values (${event.step})`);
+    } catch (cause) {
+      throw this.#failed(cause);
+    }
+  }
+
+  /** The system refused, as when the disk is full; our own mistakes are no such thing. */
+  #failed(cause: unknown): unknown {
+    const [message] = (cause as Error).message.split('\n');
+    return message!.startsWith('IO Error') ? new UserError(`cannot write ${this.#path}: ${message}`, { cause }) : cause;
   }
 
   async #start({ tensors }: StartEvent): Promise<void> {
@@ -96,14 +119,19 @@ export class EventStore {
     row.doubles(event.merged?.loss ?? null, event.merged?.accuracy ?? null, event.ms).end();
   }
 
-  flush(): void {
+  #flush(): void {
     for (const appender of Object.values(this.#appenders)) appender.flushSync();
   }
 
   close(): void {
-    for (const appender of Object.values(this.#appenders)) appender.closeSync();
-    this.#connection.closeSync();
-    this.#instance.closeSync();
+    try {
+      for (const appender of Object.values(this.#appenders)) appender.closeSync();
+    } catch (cause) {
+      throw this.#failed(cause);
+    } finally {
+      this.#connection.closeSync();
+      this.#instance.closeSync();
+    }
   }
 }
 
@@ -137,13 +165,39 @@ class Row {
   }
 }
 
-export async function openDatabase(path: string, readOnly = false): Promise<DuckDBInstance> {
+async function openDatabase(path: string): Promise<DuckDBInstance> {
   try {
-    return await DuckDBInstance.create(path, readOnly ? { access_mode: 'READ_ONLY' } : {});
+    return await DuckDBInstance.create(path);
   } catch (cause) {
-    const message = (cause as Error).message;
-    if (message.includes('lock'))
-      throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that run has ended' });
-    throw new UserError(`${path} cannot be opened: ${message.split('\n')[0]}`, { cause });
+    if (inUse(cause))
+      throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that process has ended' });
+    throw unreadable(path, cause);
+  }
+}
+
+const inUse = (cause: unknown) => (cause as Error).message.includes('Could not set lock');
+const unreadable = (path: string, cause: unknown) =>
+  new UserError(`${path} cannot be read: ${(cause as Error).message.split('\n')[0]}`, { cause });
+
+type Query = (sql: string) => Promise<Record<string, unknown>[]>;
+
+/** Asks the events of a run; undefined where there are none yet, or another process is writing them. */
+export async function query<T>(path: string, ask: (rows: Query) => Promise<T>): Promise<T | undefined> {
+  if (!existsSync(path)) return undefined;
+  let instance: DuckDBInstance;
+  try {
+    instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
+  } catch (cause) {
+    if (inUse(cause)) return undefined;
+    throw unreadable(path, cause);
+  }
+  try {
+    const connection = await instance.connect();
+    return await ask(async (sql) => {
+      const found = await connection.runAndReadAll(sql).catch((cause) => Promise.reject(unreadable(path, cause)));
+      return found.getRowObjectsJson();
+    });
+  } finally {
+    instance.closeSync();
   }
 }

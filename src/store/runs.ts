@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { suggest, UserError } from '../base/error.ts';
-import { reason, writeWhole } from '../base/file.ts';
-import { checkpointsIn } from '../engine/checkpoint.ts';
+import { readText, reason, writeWhole } from '../base/file.ts';
+import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Context } from './context.ts';
+import type { EventStore } from './database.ts';
 
 /** How a run ended, written when it did. */
 export interface Result extends Omit<EndEvent, 'type'> {
@@ -43,25 +44,35 @@ export function fingerprint(experiment: Experiment): string {
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-function makeFolder(path: string): void {
+function refused(path: string, cause: unknown): UserError {
+  return new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
+}
+
+/** Whether the folder is new: of two processes that want it only one makes it. */
+function makeFolder(path: string): boolean {
   try {
-    mkdirSync(path, { recursive: true });
+    mkdirSync(path);
+    return true;
   } catch (cause) {
-    throw new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
+    if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw refused(path, cause);
   }
 }
 
 /** A new folder named after the experiment; the second run of the same gets a number. */
 export function createRun(root: string, experiment: Experiment, context: Context): Run {
-  makeFolder(root);
+  try {
+    mkdirSync(root, { recursive: true });
+  } catch (cause) {
+    throw refused(root, cause);
+  }
   const base = `${experiment.name}-${fingerprint(experiment)}`;
   for (let count = 1; ; count++) {
     const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
-    if (existsSync(run.folder)) continue;
-    makeFolder(run.folder);
-    lock(run);
-    writeWhole(join(run.folder, 'experiment.json'), json(experiment));
+    if (!makeFolder(run.folder)) continue;
     writeWhole(join(run.folder, 'context.json'), json(context));
+    // Last: with it the folder counts as a run.
+    writeWhole(join(run.folder, 'experiment.json'), json(experiment));
     return run;
   }
 }
@@ -75,32 +86,54 @@ function alive(pid: number): boolean {
   }
 }
 
-/** The process that is writing to a run, if it lives. */
-function writer({ folder }: Run): number | undefined {
-  const path = join(folder, 'lock');
-  const pid = existsSync(path) ? Number(readFileSync(path, 'utf8')) : 0;
-  return pid > 0 && alive(pid) ? pid : undefined;
+const lockOf = ({ folder }: Run) => join(folder, 'lock');
+
+/** The process that says it is writing to a run: it may be dead. */
+function writer(run: Run): number | undefined {
+  return existsSync(lockOf(run)) ? Number(readFileSync(lockOf(run), 'utf8')) : undefined;
 }
 
-/** Only one process may write to a run. */
+/** Tells others who is writing. What keeps a second process out is the database, which only one can open. */
 export function lock(run: Run): void {
+  writeWhole(lockOf(run), String(process.pid));
+}
+
+export function unlock(run: Run): void {
+  rmSync(lockOf(run), { force: true });
+}
+
+/** Another process that is writing is named, before the database refuses. */
+export function refuseSecond(run: Run): void {
   const pid = writer(run);
-  if (pid !== undefined && pid !== process.pid)
-    throw new UserError(`${run.id} is being written by process ${pid}`, { hint: 'wait until it has ended, or end it' });
-  writeWhole(join(run.folder, 'lock'), String(process.pid));
+  if (pid !== undefined && pid !== process.pid && alive(pid))
+    throw new UserError(`${run.id} is being written by process ${pid}`, {
+      hint: `wait until it has ended; if process ${pid} is something else, remove ${lockOf(run)}`,
+    });
 }
 
-export function unlock({ folder }: Run): void {
-  rmSync(join(folder, 'lock'), { force: true });
+/** Back to the newest checkpoint whose events are stored as well; undefined: to the beginning. */
+export async function rewind(run: Run, store: EventStore): Promise<number | undefined> {
+  const stored = new Set(await store.checkpoints());
+  const step = checkpointsIn(run.checkpoints).findLast((each) => stored.has(each));
+  await store.rewind(step ?? 0);
+  rewindCheckpoints(run.checkpoints, step ?? 0);
+  return step;
 }
 
-export function readContext({ folder }: Run): Context {
-  return JSON.parse(readFileSync(join(folder, 'context.json'), 'utf8'));
+function readJson(path: string): unknown {
+  const text = readText(path, 'file');
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new UserError(`${path} is damaged: ${(cause as Error).message}`, { cause });
+  }
 }
+
+export const readContext = ({ folder }: Run) => readJson(join(folder, 'context.json')) as Context;
 
 export function readResult({ folder }: Run): Result | undefined {
   const path = join(folder, 'result.json');
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+  return existsSync(path) ? (readJson(path) as Result) : undefined;
 }
 
 export function writeResult({ folder }: Run, result: Result): void {
@@ -108,29 +141,54 @@ export function writeResult({ folder }: Run, result: Result): void {
 }
 
 export function statusOf(run: Run): Status {
-  if (writer(run) !== undefined) return 'running';
-  return readResult(run)?.status ?? 'interrupted';
+  const pid = writer(run);
+  if (pid !== undefined && alive(pid)) return 'running';
+  const ended = readResult(run)?.status ?? 'interrupted';
+  // Stopped, resumed, and then killed: it could no longer say so.
+  return ended === 'stopped' && pid !== undefined ? 'interrupted' : ended;
 }
 
-/** All runs below a folder, oldest first. */
-export function listRuns(root: string): Run[] {
-  if (!existsSync(root)) return [];
-  const runs = readdirSync(root).flatMap((id) => {
+/** All runs below a folder, oldest first, and what is wrong with those that cannot be read. */
+export function scanRuns(root: string): { readonly runs: Run[]; readonly problems: readonly string[] } {
+  if (!existsSync(root)) return { runs: [], problems: [] };
+  const problems: string[] = [];
+  const found: { run: Run; startedAt: string }[] = [];
+  for (const id of foldersIn(root)) {
     const path = join(root, id, 'experiment.json');
-    return existsSync(path) ? [at(root, id, JSON.parse(readFileSync(path, 'utf8')))] : [];
-  });
-  return runs.sort((a, b) => readContext(a).startedAt.localeCompare(readContext(b).startedAt));
+    if (!existsSync(path)) continue;
+    try {
+      const run = at(root, id, readJson(path) as Experiment);
+      found.push({ run, startedAt: readContext(run).startedAt });
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(error.message);
+    }
+  }
+  found.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+  return { runs: found.map(({ run }) => run), problems };
 }
+
+function foldersIn(root: string): string[] {
+  try {
+    return readdirSync(root);
+  } catch (cause) {
+    throw new UserError(`cannot read the folder ${root}: ${reason(cause)}`, { cause });
+  }
+}
+
+export const listRuns = (root: string): Run[] => scanRuns(root).runs;
 
 /** The run with this id, or the only one whose id begins so. */
 export function findRun(root: string, id: string): Run {
-  const runs = listRuns(root);
+  const { runs, problems } = scanRuns(root);
   const exact = runs.find((run) => run.id === id);
   const near = runs.filter((run) => run.id.startsWith(id));
   if (exact !== undefined) return exact;
   if (near.length === 1) return near[0]!;
   if (near.length > 1)
     throw new UserError(`"${id}" may be ${near.map((run) => run.id).join(' or ')}`, { hint: 'give more of the id' });
+  const damaged = problems.find((problem) => problem.includes(join(root, id)));
+  if (damaged !== undefined) throw new UserError(damaged);
   throw new UserError(`there is no run "${id}" in ${root}`, {
     hint:
       runs.length === 0
@@ -140,9 +198,4 @@ export function findRun(root: string, id: string): Run {
             runs.map((run) => run.id),
           ),
   });
-}
-
-/** The newest whole checkpoint of a run. */
-export function newestCheckpoint(run: Run): number | undefined {
-  return checkpointsIn(run.checkpoints).at(-1);
 }

@@ -1,8 +1,9 @@
 import { dispersion, mean } from '../base/statistics.ts';
-import { openDatabase } from './database.ts';
+import { checkpointsIn } from '../engine/checkpoint.ts';
+import { query } from './database.ts';
 import { type Run, readResult, type Status, statusOf } from './runs.ts';
 
-/** A run at a glance, computed from its events. */
+/** A run at a glance, computed from its events; null where something is not known, or not yet. */
 export interface RunSummary {
   readonly id: string;
   readonly name: string;
@@ -24,9 +25,9 @@ export interface RunSummary {
   readonly peakDistance: number | null;
   readonly finalDistance: number | null;
   /** By one replica over the whole run, mean over the replicas. */
-  readonly sentBytes: number;
-  readonly sentMessages: number;
-  readonly gossips: number;
+  readonly sentBytes: number | null;
+  readonly sentMessages: number | null;
+  readonly gossips: number | null;
   readonly stepMs: number | null;
   /** Share of the step that is forward, backward and update. */
   readonly computeShare: number | null;
@@ -34,15 +35,41 @@ export interface RunSummary {
   readonly paramsSha256: string | null;
 }
 
-type Cell = number | null;
-const numeric = (value: unknown): Cell => (value === null || value === undefined ? null : Number(value));
+const numeric = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
+
+/** What is known without the events: all there is while another process is writing them. */
+export function outlineRun(run: Run): RunSummary {
+  const status = statusOf(run);
+  // Of a run that goes on, what it ended with before no longer holds.
+  const result = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
+  return {
+    id: run.id,
+    name: run.experiment.name,
+    status,
+    reason: result?.reason ?? null,
+    replicas: run.experiment.replicas,
+    steps: result?.step ?? checkpointsIn(run.checkpoints).at(-1) ?? 0,
+    connections: null,
+    accuracy: null,
+    loss: null,
+    mergedAccuracy: null,
+    mergedLoss: null,
+    peakGini: null,
+    peakDistance: null,
+    finalDistance: null,
+    sentBytes: null,
+    sentMessages: null,
+    gossips: null,
+    stepMs: null,
+    computeShare: null,
+    seconds: result?.seconds ?? null,
+    paramsSha256: result?.paramsSha256 ?? null,
+  };
+}
 
 export async function summarizeRun(run: Run): Promise<RunSummary> {
-  const instance = await openDatabase(run.database, true);
-  try {
-    const connection = await instance.connect();
-    const rows = async (sql: string) =>
-      (await connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[];
+  const outline = outlineRun(run);
+  const figures = await query(run.database, async (rows): Promise<Partial<RunSummary>> => {
     const [steps] = await rows(`
       select count(*) n, avg(connections) connections, max(distance) peak, arg_max(distance, step) final,
         sum(sent_bytes) bytes, sum(sent_messages) messages, sum(gossips) gossips,
@@ -50,14 +77,8 @@ export async function summarizeRun(run: Run): Promise<RunSummary> {
       from steps`);
     const [last] = await rows('select * from evaluations order by step desc limit 1');
     const norms = await rows('select step, norm from norms order by step');
-    const result = readResult(run);
     const accuracy = (last?.accuracy as number[] | undefined)?.map(Number);
     return {
-      id: run.id,
-      name: run.experiment.name,
-      status: statusOf(run),
-      reason: result?.reason ?? null,
-      replicas: run.experiment.replicas,
       steps: Number(steps!.n),
       connections: numeric(steps!.connections),
       accuracy: accuracy ? { mean: mean(accuracy), min: Math.min(...accuracy), max: Math.max(...accuracy) } : null,
@@ -72,12 +93,9 @@ export async function summarizeRun(run: Run): Promise<RunSummary> {
       gossips: Number(steps!.gossips ?? 0),
       stepMs: numeric(steps!.ms),
       computeShare: numeric(steps!.compute_share),
-      seconds: result?.seconds ?? null,
-      paramsSha256: result?.paramsSha256 ?? null,
     };
-  } finally {
-    instance.closeSync();
-  }
+  });
+  return { ...outline, ...figures };
 }
 
 function peakGini(rows: readonly Record<string, unknown>[]): number | null {

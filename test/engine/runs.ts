@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { Dataset } from '../../src/data/dataset.ts';
 import type { EndEvent, EvaluationEvent, Event, StepEvent } from '../../src/engine/event.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
 
@@ -29,9 +30,13 @@ export interface Outcome {
   readonly end: EndEvent;
 }
 
-export async function outcomeOf(settings: object, options: Parameters<typeof train>[2] = {}): Promise<Outcome> {
+export async function outcomeOf(
+  settings: object,
+  options: Parameters<typeof train>[2] = {},
+  given?: Dataset,
+): Promise<Outcome> {
   const [experiment] = resolve({ ...small, ...settings }, 'test');
-  const dataset = await loadData(experiment!.data, { seed: experiment!.seed });
+  const dataset = given ?? (await loadData(experiment!.data, { seed: experiment!.seed }));
   const events: Event[] = [];
   for await (const event of train(experiment!, dataset, options)) events.push(event);
   const of = <T extends Event['type']>(type: T) =>

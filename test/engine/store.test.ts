@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { dbench, small } from './runs.ts';
+import { dbench, outcomeOf, small } from './runs.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -87,6 +88,78 @@ describe('an interrupted run', () => {
   });
 });
 
+describe('a checkpoint', () => {
+  it('whose events were not stored any more is not gone on from', async () => {
+    const [whole] = await json('run', 'small.json', '--set', 'checkpoints.keep=3');
+    const checkpoints = join(folder, 'runs', whole.id, 'checkpoints');
+    // As after a kill between the rename of the checkpoint and the flush of the events before it.
+    const database = await DuckDBInstance.create(join(folder, 'runs', whole.id, 'events.duckdb'));
+    const connection = await database.connect();
+    for (const table of ['steps', 'norms', 'evaluations', 'checkpoints'])
+      await connection.run(`delete from ${table} where step >= 20`);
+    connection.closeSync();
+    database.closeSync();
+    rmSync(join(folder, 'runs', whole.id, 'result.json'));
+    const [resumed] = await json('run', '--resume', whole.id);
+    const { seconds: _, stepMs: __, computeShare: ___, ...figures } = whole;
+    expect(resumed).toMatchObject(figures);
+    expect(readdirSync(checkpoints).sort()).toEqual(['step-10', 'step-20', 'step-30']);
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('before the first step stops after it', async () => {
+    const stopping = new AbortController();
+    stopping.abort();
+    const { end } = await outcomeOf({}, { signal: stopping.signal });
+    expect(end).toMatchObject({ status: 'stopped', step: 1 });
+  });
+});
+
+describe('runs', () => {
+  it('lists one that another process is writing, and those beside what is damaged', async () => {
+    const [summary] = await json('run', 'small.json');
+    const damage = (id: string, file: string, text: string) => {
+      cpSync(join(folder, 'runs', summary.id), join(folder, 'runs', id), { recursive: true });
+      writeFileSync(join(folder, 'runs', id, file), text);
+    };
+    damage('a', 'experiment.json', '{');
+    damage('b', 'events.duckdb', 'no database');
+    mkdirSync(join(folder, 'runs', 'c'));
+    const inOne = join(folder, 'runs', summary.id);
+    const database = await DuckDBInstance.create(join(inOne, 'events.duckdb'));
+    writeFileSync(join(inOne, 'lock'), String(process.pid));
+    try {
+      const { status, stdout, stderr } = await dbench(['runs', '--json'], folder);
+      expect(status).toBe(0);
+      const listed = JSON.parse(stdout) as { id: string; status: string; steps: number; sentBytes: number | null }[];
+      expect(listed.map(({ id, status, steps, sentBytes }) => [id, status, steps, sentBytes]).sort()).toEqual([
+        ['b', 'complete', 30, null],
+        [summary.id, 'running', 30, null],
+      ]);
+      expect(stderr).toMatch(/a\/experiment\.json is damaged/);
+      expect(stderr).toMatch(/b\/events\.duckdb cannot be read/);
+      expect((await dbench(['show', summary.id], folder)).stdout).toMatch(/: running\n/);
+      expect((await dbench(['show', 'a'], folder)).stderr).toMatch(/a\/experiment\.json is damaged/);
+      expect((await dbench(['run', '--resume', 'b'], folder)).status).toBe(2);
+    } finally {
+      database.closeSync();
+    }
+  });
+
+  it('that could not start leave nothing behind', async () => {
+    const { status } = await dbench(['run', 'small.json', '--set', 'batch=100'], folder);
+    expect(status).toBe(2);
+    expect(existsSync(join(folder, 'runs'))).toBe(false);
+  });
+
+  it('of the same experiment at the same moment get folders of their own', async () => {
+    const all = await Promise.all(Array.from({ length: 3 }, () => json('run', 'small.json', '--workers', '1')));
+    expect(new Set(all.map(([summary]) => summary.id)).size).toBe(3);
+    expect(new Set(all.map(([summary]) => summary.paramsSha256)).size).toBe(1);
+  });
+});
+
 describe('mistakes', () => {
   it('nothing is resumed that is complete, unknown or another experiment', async () => {
     const [summary] = await json('run', 'small.json');
@@ -132,6 +205,6 @@ describe('mistakes', () => {
     writeFileSync(join(folder, 'runs', summary.id, 'events.duckdb'), 'no database');
     const { status, stderr } = await dbench(['show', summary.id], folder);
     expect(status).toBe(2);
-    expect(stderr).toMatch(/events\.duckdb cannot be opened/);
+    expect(stderr).toMatch(/events\.duckdb cannot be read/);
   });
 });

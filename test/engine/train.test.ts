@@ -1,4 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { take } from '../../src/data/dataset.ts';
+import { loadData } from '../../src/data/load.ts';
+import { feedOf } from '../../src/engine/feed.ts';
+import { resolve } from '../../src/experiment/experiment.ts';
 import { outcomeOf, shaOf, small } from './runs.ts';
 
 const losses = (outcome: Awaited<ReturnType<typeof outcomeOf>>) => outcome.steps.map((step) => step.loss);
@@ -104,6 +108,26 @@ describe('what is measured', () => {
     expect(sentBytes).toBeCloseTo((22 / 12) * 4 * parameters, 6);
   });
 
+  it('a last batch that is not full is left out or trained on, as asked for', async () => {
+    // 10 or 11 samples a replica: one batch of 8, and one of 2 or 3.
+    const data = { ...small.data, train: 124 };
+    const dropping = await outcomeOf({ epochs: 2, data });
+    expect(dropping.steps).toHaveLength(2);
+    for (const algorithm of [{ kind: 'dpsgd' }, { kind: 'centralized' }]) {
+      const settings = { epochs: 2, algorithm, data: { ...data, dropLast: false } };
+      const keeping = await outcomeOf(settings, { workers: 2 });
+      expect(keeping.steps).toHaveLength(4);
+      const shares = (step: number) => new Set(keeping.steps[step]!.accuracy.map((share) => (share * 8) % 1));
+      expect([...shares(0)]).toEqual([0]);
+      // Thirds and halves: shares of the samples that there are.
+      const counted = keeping.steps[1]!.accuracy.every((share) =>
+        [2, 3].some((size) => Math.abs((share * size) % 1) < 1e-9),
+      );
+      expect(counted).toBe(true);
+      expect(await shaOf(settings, 3)).toBe(keeping.end.paramsSha256);
+    }
+  });
+
   it('takes norms before averaging: they differ between replicas even on the complete topology', async () => {
     const { events } = await outcomeOf({ epochs: 1, topology: { kind: 'complete' } });
     const norms = events.find((event) => event.type === 'norms')!;
@@ -117,9 +141,10 @@ describe('what is measured', () => {
     expect(steps.map((step) => step.gossips)).toEqual([0, 0, 0, 1, 0, 0, 0, 1, 0, 0]);
   });
 
-  it('a final merge leaves all replicas equal', async () => {
-    const { evaluations } = await outcomeOf({ algorithm: { kind: 'dpsgd', finalMerge: true } });
+  it('a final merge leaves all replicas equal, and is paid for', async () => {
+    const { evaluations, steps } = await outcomeOf({ algorithm: { kind: 'dpsgd', finalMerge: true } });
     expect(new Set(evaluations.at(-1)!.local.map((score) => score.loss)).size).toBe(1);
+    expect(steps.slice(-2).map(({ sentMessages }) => sentMessages)).toEqual([2, 2 + 22]);
   });
 
   it('evaluates as many replicas and samples as asked for', async () => {
@@ -129,6 +154,22 @@ describe('what is measured', () => {
     expect(evaluations.map(({ epoch }) => epoch)).toEqual([2, 3]);
     expect(evaluations[0]).toMatchObject({ samples: 50, merged: null });
     expect(evaluations[0]!.replicas).toHaveLength(3);
+  });
+
+  it('chooses the test samples by the seed, not the first ones', async () => {
+    // Sorted by class, as some sets are: the first ones would all be of one class.
+    const dataset = await loadData(resolve(small, 'test')[0]!.data, { seed: 1 });
+    if (dataset.task !== 'classification') throw new Error('no classes');
+    const order = [...dataset.test.labels.keys()].sort((a, b) => dataset.test.labels[a]! - dataset.test.labels[b]!);
+    const sorted = { ...dataset, test: take(dataset.test, Uint32Array.from(order)) };
+    const feed = feedOf(resolve({ ...small, evaluation: { samples: 40 } }, 'test')[0]!, sorted);
+    const labels = new Int32Array(feed.testBatch);
+    const x = new Float32Array(feed.testBatch * 10);
+    expect(feed.test(0, x, labels)).toBe(40);
+    expect(new Set(labels).size).toBe(4);
+    const again = new Int32Array(feed.testBatch);
+    feed.test(0, x, again);
+    expect(again).toEqual(labels);
   });
 });
 
