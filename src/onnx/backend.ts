@@ -54,9 +54,12 @@ export async function openSession(bytes: Uint8Array, { threads = 1 }: CompileOpt
  */
 const halted = 'Non tensor type is temporarily not supported.';
 
-async function runHalting(session: InferenceSession, feeds: Tensors, fetches: Tensors): Promise<void> {
+const halting = (session: InferenceSession, fetches: Tensors) =>
+  session.outputNames.includes(halt) ? { [halt]: null, ...fetches } : fetches;
+
+async function runHalting(session: InferenceSession, feeds: Tensors, fetches: Fetches): Promise<void> {
   try {
-    await session.run(feeds, session.outputNames.includes(halt) ? { [halt]: null, ...fetches } : fetches);
+    await session.run(feeds, fetches);
   } catch (cause) {
     if ((cause as Error).message !== halted) throw cause;
   }
@@ -79,13 +82,14 @@ async function probe(): Promise<LoweringOptions> {
   const image = Float32Array.from({ length: 32 }, (_, i) => i);
   const blocks = new Float32Array(32);
   const tensor = (data: Float32Array) => new Tensor('float32', data, [1, 16, 1, 2]);
-  await runHalting(session, { x: tensor(image) }, { y: tensor(blocks) });
+  await runHalting(session, { x: tensor(image) }, halting(session, { y: tensor(blocks) }));
   await session.release();
   const at = blocks.indexOf(1);
   return at === 8 || at === 16 ? { portable: false, block: at, halting: true } : { portable: false };
 }
 
 type Tensors = Readonly<Record<string, Tensor>>;
+type Fetches = Readonly<Record<string, Tensor | null>>;
 
 class OnnxExecutable implements Executable {
   readonly program: Program;
@@ -102,7 +106,7 @@ class OnnxExecutable implements Executable {
     const tensors = (names: readonly Named[]) =>
       Object.fromEntries(names.map(({ name, value }) => [name, this.#tensor(buffers[name]!, value)]));
     const feeds = tensors(this.program.inputs);
-    const fetches = tensors(this.program.outputs);
+    const fetches = halting(this.#session, tensors(this.program.outputs));
     const bounds = indexBounds(this.program);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');
