@@ -1,3 +1,5 @@
+import { UserError } from '../base/error.ts';
+
 /** Something that is timed against a yardstick in the same run: one file here and one row in cli/bench.ts. */
 export interface Bench<Options> {
   readonly options: readonly BenchOption[];
@@ -8,9 +10,43 @@ export interface BenchOption {
   /** As commander writes them: `-n, --n <replicas>`. */
   readonly flags: string;
   readonly description: string;
-  readonly default: number;
-  readonly least: number;
-  readonly most: number;
+  readonly default: unknown;
+  /** A UserError on what is not allowed. */
+  parse(text: string): unknown;
+}
+
+const nameOf = (flags: string) => flags.match(/--\w+/)![0];
+
+/** An option that takes a whole number. */
+export function whole(flags: string, description: string, usual: number, least: number, most: number): BenchOption {
+  return { flags, description, default: usual, parse: (text) => wholeOf(nameOf(flags), text, least, most) };
+}
+
+/** An option that takes whole numbers with commas between them. */
+export function wholes(
+  flags: string,
+  description: string,
+  usual: readonly number[],
+  least: number,
+  most: number,
+): BenchOption {
+  const parse = (text: string) => text.split(',').map((part) => wholeOf(nameOf(flags), part, least, most));
+  return { flags, description, default: usual, parse };
+}
+
+/** An option that takes one of these words. */
+export function word(flags: string, description: string, usual: string, allowed: readonly string[]): BenchOption {
+  const parse = (text: string) => {
+    if (allowed.includes(text)) return text;
+    throw new UserError(`${nameOf(flags)} must be one of ${allowed.join(', ')}, got "${text}"`);
+  };
+  return { flags, description, default: usual, parse };
+}
+
+function wholeOf(name: string, text: string, least: number, most: number): number {
+  const value = Number(text);
+  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
+  throw new UserError(`${name} must be a whole number from ${least} to ${most}, got "${text}"`);
 }
 
 export interface BenchResult {

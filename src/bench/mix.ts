@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { startThread } from '../base/thread.ts';
 import { allocateRows, Rows } from '../kernel/memory.ts';
 import { buildTopology } from '../topology/topology.ts';
-import type { Bench } from './bench.ts';
+import { type Bench, whole } from './bench.ts';
 import { Crew, type CrewData, tasksOf } from './mix-crew.ts';
 
 export interface MixOptions {
@@ -74,22 +74,10 @@ async function measure({
  */
 export const mixBench: Bench<MixOptions> = {
   options: [
-    { flags: '-n, --n <replicas>', description: 'number of replicas', default: 256, least: 3, most: 100_000 },
-    { flags: '-P, --parameters <count>', description: 'parameters of each', default: 100_000, least: 1, most: 1e9 },
-    {
-      flags: '--threads <count>',
-      description: 'worker threads, of the memory copy too',
-      default: 1,
-      least: 1,
-      most: 64,
-    },
-    {
-      flags: '--repetitions <count>',
-      description: 'of each, in turn; the best counts',
-      default: 20,
-      least: 1,
-      most: 10_000,
-    },
+    whole('-n, --n <replicas>', 'number of replicas', 256, 3, 100_000),
+    whole('-P, --parameters <count>', 'parameters of each', 100_000, 1, 1e9),
+    whole('--threads <count>', 'worker threads, of the memory copy too', 1, 1, 64),
+    whole('--repetitions <count>', 'of each, in turn; the best counts', 20, 1, 10_000),
   ],
   async run(options) {
     const measured = await measure(options);

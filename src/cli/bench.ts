@@ -1,19 +1,14 @@
 import { Command, Option } from 'commander';
-import { UserError } from '../base/error.ts';
-import type { Bench, BenchOption } from '../bench/bench.ts';
+import type { Bench } from '../bench/bench.ts';
 import { mixBench } from '../bench/mix.ts';
+import { replicasBench } from '../bench/replicas.ts';
 import { command as stepCommand } from './bench-step.ts';
 import { table } from './print.ts';
 
 const benches: Readonly<Record<string, { readonly summary: string; readonly bench: Bench<never> }>> = {
   mix: { summary: 'mixing of replica rows, as a share of memory copy', bench: mixBench },
+  replicas: { summary: 'training of n replicas: milliseconds a step, where they go, memory', bench: replicasBench },
 };
-
-function whole({ flags, least, most }: BenchOption, text: string): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UserError(`${flags.match(/--\w+/)![0]} must be a whole number from ${least} to ${most}, got "${text}"`);
-}
 
 export function command(): Command {
   const all = new Command('bench').usage('<what> [options]');
@@ -25,7 +20,7 @@ export function command(): Command {
     const one = new Command(name).description(summary).option('--json', 'print JSON');
     for (const option of bench.options)
       one.addOption(
-        new Option(option.flags, option.description).default(option.default).argParser((text) => whole(option, text)),
+        new Option(option.flags, option.description).default(option.default).argParser((text) => option.parse(text)),
       );
     all.addCommand(
       one.action(async (options: { json?: true }) => {

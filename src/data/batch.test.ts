@@ -59,6 +59,21 @@ describe('fillBatch', () => {
     expect(x[63]).toBeCloseTo((31 / 255 - 0.5) / (0.5 / 255), 3);
   });
 
+  it('normalises every pixel, however many there are', () => {
+    for (const side of [1, 2, 3, 5]) {
+      const size = 3 * side;
+      const scale = scaleTable([0.1, 0.2, 0.3], [0.4, 0.5, 0.6]);
+      const features = Uint8Array.from({ length: 2 * size }, (_, i) => (37 * i) % 256);
+      const samples: Samples = { count: 2, features, labels: Int32Array.of(0, 1), shape: [3, 1, side], scale };
+      const x = new Float32Array(2 * size + 1).fill(-9);
+      fillBatch(samples, [1, 0], x, new Int32Array(2));
+      const value = (from: number) => (_: unknown, i: number) =>
+        scale[256 * Math.floor(i / side) + features[from + i]!]!;
+      const wanted = [size, 0].flatMap((from) => Array.from({ length: size }, value(from)));
+      expect([...x]).toEqual([...wanted, -9]);
+    }
+  });
+
   it('copies numbers as they are, and refuses buffers that are too small', () => {
     const plain: Samples = { count: 2, features: Float32Array.of(1, 2, 3, 4), labels: Int32Array.of(0, 1), shape: [2] };
     const x = new Float32Array(4);

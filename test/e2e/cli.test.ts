@@ -238,3 +238,28 @@ describe('dbench bench', () => {
     expect(stderr).toContain('--threads must be a whole number from 1 to 64');
   });
 });
+
+describe('dbench bench replicas', () => {
+  it('trains through the engine and reports time, phases and memory', () => {
+    const args = ['bench', 'replicas', '-n', '3,2', '--steps', '3', '--json'];
+    const { workers, runs } = JSON.parse(dbench(...args).stdout);
+    expect(workers).toBe(2);
+    expect(runs).toMatchObject([
+      { n: 2, parameters: 101_770 },
+      { n: 3, parameters: 101_770 },
+    ]);
+    for (const { n, stepMs, phasesMs, computeShare, replicaStepsPerSecond, peakBytes } of runs) {
+      expect(replicaStepsPerSecond).toBeCloseTo((1000 * n) / stepMs, 6);
+      expect(phasesMs.compute).toBeGreaterThan(0);
+      expect(computeShare).toBeLessThan(1.5);
+      expect(peakBytes).toBeGreaterThan(1e7);
+    }
+  });
+
+  it('refuses what it cannot do', () => {
+    const of = (...args: string[]) => dbench('bench', 'replicas', ...args);
+    expect(of('-n', '4,x')).toMatchObject({ status: 2, stdout: '' });
+    expect(of('-n', '4,x').stderr).toContain('--n must be a whole number from 1 to 1875, got "x"');
+    expect(of('--model', 'vgg').stderr).toContain('--model must be one of mlp, resnet20, got "vgg"');
+  });
+});
