@@ -44,9 +44,6 @@ export interface ConsensusSignals {
   readonly distance: number;
 }
 
-/** Averagings over which Ξ_max is measured, without control, where it is not given. */
-export const measuredGossips = 10;
-
 const moving = (before: number, now: number, beta: number) => (before === 0 ? now : beta * before + (1 - beta) * now);
 
 /**
@@ -82,7 +79,8 @@ export function consensusTarget(
     case 'fixed': {
       if (settings.maxDistance !== undefined)
         return { target: limit(settings.fraction * settings.maxDistance), memory };
-      if (memory.gossips < measuredGossips)
+      // The first epoch is left alone, to see how far the replicas drift apart.
+      if (signals.epoch < 1)
         return { target: null, memory: { ...memory, maxDistance: Math.max(memory.maxDistance, signals.distance) } };
       return { target: limit(settings.fraction * memory.maxDistance), memory };
     }

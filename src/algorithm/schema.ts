@@ -28,7 +28,7 @@ export const consensusSchema = z.discriminatedUnion('kind', [
       .number()
       .gt(0)
       .optional()
-      .describe('the uncontrolled distance; measured over the first steps by default'),
+      .describe('the uncontrolled distance Ξ_max; by default the first epoch is left alone to measure it'),
     cap,
     ...phase,
   }),
