@@ -51,8 +51,20 @@ export async function* loop(
     }
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
-    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps))
-      yield await evaluate(experiment, feed, rank, transport, step);
+    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps)) {
+      const evaluation = await evaluate(experiment, feed, rank, transport, step);
+      yield evaluation;
+      // The loss of a step is that before it: what the last one did shows only here.
+      const lost = evaluation.local.findIndex(({ loss }) => !(loss < divergedLoss));
+      if (lost >= 0) {
+        const { replicas, local } = evaluation;
+        end = {
+          status: 'diverged',
+          reason: `the test loss of replica ${replicas[lost]} is ${local[lost]!.loss} after ${step} steps`,
+        };
+        break;
+      }
+    }
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps)) {
       save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
