@@ -1,7 +1,7 @@
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
-import type { Dataset } from '../data/dataset.ts';
+import { type Dataset, sizeOf } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -32,6 +32,8 @@ export interface Filled {
 
 /** Test samples evaluated at a time. */
 const evaluationBatch = 250;
+/** Test samples a rank keeps in the form the model reads: all of MNIST's. */
+const keptTestBytes = 2 ** 25;
 
 /** The order of a replica's batches, kept for the pass it is in. */
 type Pass = { readonly pass: number; readonly order: readonly Uint32Array[] };
@@ -66,6 +68,9 @@ function sampleFeed(
   const tested = testSamples(test.count, evaluation.samples, seed);
   const testLabels = tested.length;
   const testBatch = Math.min(evaluationBatch, testLabels);
+  // Every local model sees the same test batches, so they are filled once where they fit.
+  const keeps = 4 * testLabels * sizeOf(dataset.shape) <= keptTestBytes;
+  const kept = new Map<number, { readonly x: Float32Array; readonly labels: Int32Array }>();
   return {
     task: { shape: dataset.shape, classes: dataset.classes },
     stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, dropLast)),
@@ -82,7 +87,14 @@ function sampleFeed(
     testBatch,
     test(index, x, labels) {
       const indices = tested.subarray(index * testBatch, (index + 1) * testBatch);
-      fillBatch(test, indices, x as Float32Array, labels);
+      const known = kept.get(index);
+      if (known === undefined) {
+        fillBatch(test, indices, x as Float32Array, labels);
+        if (keeps) kept.set(index, { x: (x as Float32Array).slice(), labels: labels.slice() });
+      } else {
+        x.set(known.x);
+        labels.set(known.labels);
+      }
       return indices.length;
     },
   };
