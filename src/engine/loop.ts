@@ -51,8 +51,20 @@ export async function* loop(
     }
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
-    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps))
-      yield await evaluate(experiment, feed, rank, transport, step);
+    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps)) {
+      const evaluation = await evaluate(experiment, feed, rank, transport, step);
+      yield evaluation;
+      // The loss of a step is that before it: what the last one did shows only here.
+      const lost = evaluation.local.findIndex(({ loss }) => !(loss < divergedLoss));
+      if (lost >= 0) {
+        const { replicas, local } = evaluation;
+        end = {
+          status: 'diverged',
+          reason: `the test loss of replica ${replicas[lost]} is ${local[lost]!.loss} after ${step} steps`,
+        };
+        break;
+      }
+    }
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps)) {
       save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
@@ -128,20 +140,31 @@ async function evaluate(
 /** The average of all replicas, its running statistics included: rank 0 evaluates it for all. */
 async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> {
   const params = rank.merge();
-  const rows = rank.own().map((i) => rank.replicas.privateRows(i).state ?? new Float32Array(0));
-  const width = rows[0]?.length ?? 0;
-  const states = transport.gather(Float64Array.from(rows.flatMap((row) => [...row])), width);
-  const state = new Float32Array(width);
-  for (let c = 0; c < width; c++) {
-    let sum = 0;
-    for (let i = 0; i < transport.replicas; i++) sum += states[i * width + c]!;
-    state[c] = sum / transport.replicas;
-  }
-  const score =
-    transport.rank === 0
-      ? await rank.replicas.score(params, width === 0 ? undefined : state)
-      : { loss: 0, accuracy: 0 };
+  const state = meanState(rank, transport);
+  const score = transport.rank === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
+}
+
+/** Some columns at a time: the states of all replicas together may be large, and every rank would hold them. */
+function meanState(rank: Rank, transport: Transport): Float32Array | undefined {
+  const rows = rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []);
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  const mean = new Float32Array(first.length);
+  for (let from = 0; from < mean.length; from += 64) {
+    const width = Math.min(64, mean.length - from);
+    const own = new Float64Array(rows.length * width);
+    rows.forEach((row, place) => {
+      own.set(row.subarray(from, from + width), place * width);
+    });
+    const all = transport.gather(own, width);
+    for (let c = 0; c < width; c++) {
+      let sum = 0;
+      for (let i = 0; i < transport.replicas; i++) sum += all[i * width + c]!;
+      mean[from + c] = sum / transport.replicas;
+    }
+  }
+  return mean;
 }
 
 function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): void {

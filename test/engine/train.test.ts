@@ -198,6 +198,12 @@ it('a run that diverges ends cleanly and says so', async () => {
   expect(steps.length).toBeLessThan(30);
 });
 
+it('as does one that diverges in its last step', async () => {
+  const { end } = await outcomeOf({ epochs: 1, batch: 80, learningRate: { base: 1e20 } });
+  expect(end).toMatchObject({ status: 'diverged', step: 1 });
+  expect(end.reason).toMatch(/the test loss of replica \d+ is .* after 1 steps/);
+});
+
 it('a replica without data is refused before anything starts', async () => {
   await expect(outcomeOf({ batch: 100 })).rejects.toThrow(/replica 0 gets 80 samples, fewer than one batch of 100/);
 });
