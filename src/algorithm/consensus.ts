@@ -79,8 +79,8 @@ export function consensusTarget(
     case 'fixed': {
       if (settings.maxDistance !== undefined)
         return { target: limit(settings.fraction * settings.maxDistance), memory };
-      // The first epoch is left alone, to see how far the replicas drift apart.
-      if (signals.epoch < 1)
+      // The first epoch is left alone, to see how far the replicas drift apart; longer where nothing was averaged in it.
+      if (signals.epoch < 1 || memory.maxDistance === 0)
         return { target: null, memory: { ...memory, maxDistance: Math.max(memory.maxDistance, signals.distance) } };
       return { target: limit(settings.fraction * memory.maxDistance), memory };
     }
