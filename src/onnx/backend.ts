@@ -115,7 +115,8 @@ class OnnxExecutable implements Executable {
     checkBuffers(this.program, buffers);
     const tensors = (names: readonly Named[]) =>
       Object.fromEntries(names.map(({ name, value }) => [name, this.#tensor(buffers[name]!, value)]));
-    const run = haltingRun(this.#session, tensors(this.program.inputs), tensors(this.program.outputs));
+    const inputs = this.program.inputs.filter(({ name }) => this.#session.inputNames.includes(name));
+    const run = haltingRun(this.#session, tensors(inputs), tensors(this.program.outputs));
     const bounds = indexBounds(this.program);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');

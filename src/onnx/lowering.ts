@@ -40,9 +40,16 @@ export function toOnnx(program: Program, options: LoweringOptions = {}): Uint8Ar
     });
   }
   const type = (value: Value) => program.types[value]!;
+  // Every bound tensor costs microseconds a run, so what nothing reads is left out; a file that others run keeps it all.
+  const read = new Set([
+    ...program.nodes.flatMap(({ inputs }) => inputs),
+    ...program.outputs.map(({ value }) => value),
+  ]);
   return file(
     graph,
-    program.inputs.map(({ name, value }) => ({ name, type: type(value) })),
+    program.inputs
+      .filter(({ value }) => portable || read.has(value))
+      .map(({ name, value }) => ({ name, type: type(value) })),
     program.outputs.map(({ name, value }) => ({ name, value: names.get(value)!, type: type(value) })),
     halting,
   );
