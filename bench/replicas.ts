@@ -6,8 +6,8 @@
  *     npx tsx bench/replicas.ts --resnet      share of computation, and what a second worker brings
  *
  * Each measurement is a process of its own and reports a median over steps; of the rounds the best counts, on both sides, because
- * other programs only ever add to it. PyTorch runs with each number of threads; its plain loop over the replicas is what is required
- * to be beaten, batched matrix products are shown beside it. PYTHON names the interpreter that has torch.
+ * other programs only ever add to it. PyTorch runs with each number of threads; its plain loop over n models is what is required to
+ * be beaten, the faster of two hand-tuned forms is shown beside it. PYTHON names the interpreter that has torch.
  */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -85,28 +85,31 @@ function againstTorch(): Report {
   const threadCounts = options.threads.split(',').map(Number);
   const measured = settings.map(({ n, steps, required, mostBytes }) => {
     const torch = (variant: string) => threadCounts.map((threads) => theirs(n, steps, variant, threads));
-    const all = rounds.map(() => ({ ours: ours(n, steps), loop: torch('rows'), batched: torch('batched') }));
+    const all = rounds.map(() => ({
+      ours: ours(n, steps),
+      loop: torch('models'),
+      tuned: [...torch('rows'), ...torch('batched')],
+    }));
     const own = fastest(all.map((round) => round.ours));
     const loop = fastest(all.flatMap((round) => round.loop));
-    const batched = fastest(all.flatMap((round) => round.batched));
+    const tuned = fastest(all.flatMap((round) => round.tuned));
     const ratio = loop.stepMs / own.stepMs;
     const reached = ratio >= required && own.peakBytes < mostBytes;
-    return { n, required, ratio, reached, batchedRatio: batched.stepMs / own.stepMs, ours: own, loop, batched };
+    return { n, required, ratio, reached, tunedRatio: tuned.stepMs / own.stepMs, ours: own, loop, tuned };
   });
-  const timed = ({ stepMs, threads }: Theirs) => `${stepMs.toFixed(2)} (${threads})`;
   return {
     data: measured,
-    title: 'Training of n replicas: MLP 784-128-10, batch 32, ring, 2 workers; PyTorch: ms (threads)',
-    headers: ['n', 'DBench ms', 'loop', 'ratio', 'required', 'reached', 'batched', 'ratio ', 'DBench MB', 'loop MB'],
-    rows: measured.map(({ n, required, ratio, reached, batchedRatio, ours, loop, batched }) => [
+    title: 'Training of n replicas: MLP 784-128-10, batch 32, ring, 2 workers; PyTorch: n models, and hand-tuned',
+    headers: ['n', 'DBench ms', 'loop', 'ratio', 'required', 'reached', 'tuned', 'ratio ', 'DBench MB', 'loop MB'],
+    rows: measured.map(({ n, required, ratio, reached, tunedRatio, ours, loop, tuned }) => [
       `${n}`,
       ours.stepMs.toFixed(2),
-      timed(loop),
+      loop.stepMs.toFixed(2),
       ratio.toFixed(2),
       required.toFixed(1),
       verdict(reached),
-      timed(batched),
-      batchedRatio.toFixed(2),
+      `${tuned.stepMs.toFixed(2)} (${tuned.variant})`,
+      tunedRatio.toFixed(2),
       megabytes(ours.peakBytes),
       megabytes(loop.peakBytes),
     ]),

@@ -2,9 +2,12 @@
 """What an expert writes today for n replicas in one PyTorch process: the yardstick of bench/replicas.ts. Prints JSON.
 
 MLP 784-128-10, batch 32, ring. The parameters of the replicas are the rows of a matrix X, those of a replica's tensors are
-views of its row, momentum likewise, and the averaging with the neighbours is X = W X. Forward and backward go replica by
-replica ("rows"), which keeps a replica in the cache, or through all replicas at once as batched matrix products
-("batched"), which saves calls. Each step draws every replica's batch from a data set in memory.
+views of its row, and the averaging with the neighbours is X = W X. Each step draws every replica's batch from a data set in
+memory. Three ways to take the local steps:
+
+models   n modules with an optimizer each, stepped one after the other: the plain loop
+rows     the same without modules and optimizers: functional autograd and fused updates on views, momentum in rows as well
+batched  all replicas at once, as batched matrix products
 """
 import argparse
 import json
@@ -43,6 +46,24 @@ def rows_step(X, momenta, data, labels, indices):
         descend(parameters, momentum, gradients)
 
 
+def models_of(X):
+    """Modules whose parameters are the rows of X, each with its optimizer."""
+    models = []
+    for row in X:
+        model = torch.nn.Sequential(torch.nn.Linear(FEATURES, HIDDEN), torch.nn.ReLU(), torch.nn.Linear(HIDDEN, CLASSES))
+        for parameter, view in zip(model.parameters(), tensors_of(row)):
+            parameter.data = view
+        models.append((model, torch.optim.SGD(model.parameters(), lr=LEARNING_RATE, momentum=MOMENTUM)))
+    return models
+
+
+def models_step(models, data, labels, indices):
+    for (model, optimizer), index in zip(models, indices):
+        optimizer.zero_grad()
+        F.cross_entropy(model(data[index]), labels[index]).backward()
+        optimizer.step()
+
+
 def batched_step(X, momenta, data, labels, indices):
     w1, b1, w2, b2 = parameters = [view.requires_grad_() for view in tensors_of(X.detach())]
     hidden = F.relu(torch.baddbmm(b1[:, None], data[indices], w1.transpose(1, 2)))
@@ -64,7 +85,7 @@ def main():
     parser.add_argument("--steps", type=int, default=60)
     parser.add_argument("--warmup", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--variant", choices=["rows", "batched"], default="rows")
+    parser.add_argument("--variant", choices=["models", "rows", "batched"], default="models")
     args = parser.parse_args()
     n, steps = args.n, args.warmup + args.steps
     torch.set_num_threads(args.threads)
@@ -75,12 +96,18 @@ def main():
     Y, M, W = torch.empty_like(X), torch.zeros_like(X), ring(n)
     momenta = tensors_of(M) if args.variant == "batched" else [tensors_of(row) for row in M]
     local_step = batched_step if args.variant == "batched" else rows_step
+    models = models_of(X) if args.variant == "models" else None
     ms = []
     for step in range(steps):
         start = time.perf_counter()
-        local_step(X, momenta, data, labels, indices[step])
-        torch.mm(W, X, out=Y)
-        X, Y = Y, X
+        if models is not None:
+            models_step(models, data, labels, indices[step])
+            torch.mm(W, X, out=Y)
+            X.copy_(Y)
+        else:
+            local_step(X, momenta, data, labels, indices[step])
+            torch.mm(W, X, out=Y)
+            X, Y = Y, X
         ms.append(1000 * (time.perf_counter() - start))
     result = {
         "n": n,
