@@ -57,9 +57,7 @@ export function command(): Command {
         ['MPI', found.mpi ?? 'not found (optional; on Debian: apt-get install openmpi-bin)'],
         [
           'data sets',
-          data.sets.length === 0
-            ? `none in ${data.folder} (DBENCH_DATA sets another folder)`
-            : `${data.sets.join(', ')} in ${data.folder}`,
+          `mnist and synthetic built in; in ${data.folder}: ${data.sets.length === 0 ? 'none yet' : data.sets.join(', ')}`,
         ],
       ]),
     );

@@ -49,7 +49,7 @@ async function run(args: readonly string[]): Promise<void> {
     .version(version(), '-v, --version')
     .addHelpText(
       'after',
-      '\nExamples:\n  dbench topology ring -n 96\n  dbench topology compare -n 64\n  dbench validate experiments/quickstart.yaml\n',
+      '\nExamples:\n  dbench compare\n  dbench run experiments/consensus-phases.yaml\n  dbench topology compare -n 96\n',
     );
   const [name] = args;
   for (const [key, row] of Object.entries(commands)) {
