@@ -183,7 +183,7 @@ export function compareCommand(): Command {
   ).action(async (file: string | undefined, options: Options) => {
     if (file === undefined)
       console.error(
-        'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (about a minute)\n',
+        'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
       );
     await runAll(loadExperiment(file ?? quickstart, options.set), options);
   });
