@@ -307,11 +307,12 @@ export class Rank {
 
   /** Of all parameters, in replica order. */
   digest(): string {
-    const own = this.own().map((i) =>
-      createHash('sha256')
-        .update(new Uint8Array(this.params(i).buffer, this.params(i).byteOffset, 4 * this.#columns))
-        .digest(),
-    );
+    const own = this.own().map((i) => {
+      const { buffer, byteOffset, byteLength } = this.params(i);
+      return createHash('sha256')
+        .update(new Uint8Array(buffer, byteOffset, byteLength))
+        .digest();
+    });
     const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
     return createHash('sha256').update(Uint8Array.from(bytes)).digest('hex');
   }
