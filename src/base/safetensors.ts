@@ -1,6 +1,7 @@
 import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
 import { UserError } from './error.ts';
 import { reason } from './file.ts';
+import { sizeOf } from './shape.ts';
 
 /**
  * Tensors in one file, in the safetensors format: an 8-byte header length, a JSON header, then the raw little-endian numbers.
@@ -26,7 +27,6 @@ function writeAll(file: number, bytes: Uint8Array): void {
     done += writeSync(file, bytes, done, Math.min(bytes.length - done, 2 ** 30));
 }
 
-const sizeOf = (shape: readonly number[]) => shape.reduce((size, length) => size * length, 1);
 const bytesOf = (data: Float32Array) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Writes to a temporary name, waits until the disk has it, and renames. */

@@ -1,4 +1,5 @@
 import { Random } from '../base/random.ts';
+import { sizeOf } from '../base/shape.ts';
 import { quantile } from '../base/statistics.ts';
 import type { Task } from '../model/context.ts';
 import { flopsOf } from '../model/flops.ts';
@@ -8,7 +9,7 @@ import { allocate, stepBuffers, trainStep } from '../model/step.ts';
 import { onnx } from '../onnx/backend.ts';
 import { type OptimizerSettings, optimizer } from '../optim/optimizer.ts';
 import { matmul } from '../tensor/operations.ts';
-import { f32, sizeOf } from '../tensor/program.ts';
+import { f32 } from '../tensor/program.ts';
 import { trace } from '../tensor/trace.ts';
 
 export interface StepCase {

@@ -6,6 +6,7 @@ import { classTable, shardsOf, streamsOf } from '../data/partition.ts';
 import { textBatchCount } from '../data/text-batch.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { setOption } from './options.ts';
 import { number, table } from './print.ts';
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
@@ -148,7 +149,7 @@ export function partitionCommand(): Command {
   return new Command('partition')
     .description('how an experiment deals its training data: a table of classes and replicas')
     .argument('<file>', 'experiment in YAML or JSON')
-    .option('--set <path=value>', 'override a setting (repeatable)', (value, all: string[]) => [...all, value], [])
+    .addOption(setOption())
     .option('--json', 'print JSON')
     .action(async (file: string, options: { set: string[]; json?: true }) => {
       const found = [];

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { suggest, UserError } from '../base/error.ts';
+import { packageVersion } from '../base/version.ts';
 
 interface Row {
   readonly summary: string;
@@ -32,10 +32,6 @@ const commands: Readonly<Record<string, Row>> = {
   doctor: { summary: 'what this machine offers', load: () => import('./doctor.ts') },
 };
 
-function version(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
-}
-
 /** Errors of the command line become exit code 2 here, for every command alike. */
 function strict(command: Command): Command {
   command.exitOverride().configureOutput({ outputError: () => {} });
@@ -46,7 +42,7 @@ function strict(command: Command): Command {
 async function run(args: readonly string[]): Promise<void> {
   const program = new Command('dbench')
     .description('Decentralized deep learning: white-box benchmark, adaptive topologies, consensus control.')
-    .version(version(), '-v, --version')
+    .version(packageVersion(), '-v, --version')
     .addHelpText(
       'after',
       '\nExamples:\n  dbench compare\n  dbench run experiments/consensus-phases.yaml\n  dbench topology compare -n 96\n',

@@ -7,6 +7,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { findRun, type Run, scanRuns } from '../store/runs.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
+import { setOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
@@ -32,7 +33,7 @@ const jsonOption = () => new Option('--json', 'print JSON');
 
 function common(command: Command): Command {
   return command
-    .option('--set <path=value>', 'override a setting (repeatable)', (value, all: string[]) => [...all, value], [])
+    .addOption(setOption())
     .addOption(new Option('--workers <count>', 'worker threads; all cores by default').argParser(workers))
     .addOption(runsOption())
     .addOption(jsonOption());

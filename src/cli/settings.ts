@@ -5,6 +5,7 @@ import { override, parseText } from '../experiment/experiment.ts';
 import type { Task } from '../model/context.ts';
 import { type ModelSettings, modelSchema, usualTask } from '../model/models.ts';
 import { type OptimizerSettings, optimizerSchema } from '../optim/optimizer.ts';
+import { setOption } from './options.ts';
 
 /** Options that several commands share, and what they stand for. */
 
@@ -25,9 +26,7 @@ export const wholeNumber = (option: string) => (text: string) => {
 const shape = (text: string): Task['shape'] => text.split(',').map(wholeNumber('--shape'));
 
 export const modelOptions = (batch: number): readonly Option[] => [
-  new Option('--set <path=value>', 'override a setting of the model (repeatable)')
-    .argParser((value, all: string[]) => [...all, value])
-    .default([], 'none'),
+  setOption('a setting of the model'),
   new Option('--shape <sizes>', 'of one sample, as in 3,32,32; that of its usual data by default').argParser(shape),
   new Option('--classes <count>', 'classes or words; those of its usual data by default').argParser(
     wholeNumber('--classes'),

@@ -1,11 +1,12 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { loadExperiment } from '../experiment/experiment.ts';
+import { setOption } from './options.ts';
 
 export function command(): Command {
   return new Command('validate')
     .argument('<file>', 'experiment in YAML or JSON')
-    .option('--set <path=value>', 'override a setting (repeatable)', (value, all: string[]) => [...all, value], [])
+    .addOption(setOption())
     .option('--json', 'print the resolved runs as JSON')
     .action((file: string, options: { set: string[]; json?: true }) => {
       const runs = loadExperiment(file, options.set);

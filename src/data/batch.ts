@@ -2,7 +2,8 @@ import { closeSync, openSync, readSync } from 'node:fs';
 import { UserError } from '../base/error.ts';
 import { reason } from '../base/file.ts';
 import { Random } from '../base/random.ts';
-import { type Samples, sizeOf } from './dataset.ts';
+import { sizeOf } from '../base/shape.ts';
+import type { Samples } from './dataset.ts';
 
 export interface BatchOptions {
   readonly batch: number;

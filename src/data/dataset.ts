@@ -1,3 +1,5 @@
+import { sizeOf } from '../base/shape.ts';
+
 /**
  * The common form of every data set. All of it is plain data over shared memory: posted to a worker thread it is not copied.
  */
@@ -64,8 +66,6 @@ export const sharedInts = (values: number | ArrayLike<number>) => {
   ints.set(values);
   return ints;
 };
-
-export const sizeOf = (shape: readonly number[]) => shape.reduce((product, side) => product * side, 1);
 
 /** (byte/255 − mean) / std of every byte, channel by channel. */
 export function scaleTable(mean: readonly number[], std: readonly number[]): Float32Array {

@@ -1,7 +1,8 @@
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
+import { sizeOf } from '../base/shape.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
-import { type Dataset, sizeOf } from '../data/dataset.ts';
+import type { Dataset } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';

@@ -1,4 +1,5 @@
-import { type Program, sizeOf } from '../tensor/program.ts';
+import { sizeOf } from '../base/shape.ts';
+import type { Program } from '../tensor/program.ts';
 import type { Model } from './context.ts';
 import { flopsOf } from './flops.ts';
 import { type Layout, rowSize } from './layout.ts';

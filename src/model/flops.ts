@@ -1,4 +1,5 @@
-import { type Node, type OpKind, type Program, type Shape, sizeOf } from '../tensor/program.ts';
+import { sizeOf } from '../base/shape.ts';
+import type { Node, OpKind, Program, Shape } from '../tensor/program.ts';
 
 type Count = (inputs: readonly Shape[], outputs: readonly Shape[], node: Node) => number;
 

@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import {
   add,
   batchNormInference,
@@ -9,7 +10,6 @@ import {
   groupNorm as normaliseGroups,
   layerNorm as normaliseLayer,
 } from '../tensor/operations.ts';
-import { sizeOf } from '../tensor/program.ts';
 import type { Tensor } from '../tensor/trace.ts';
 import type { Context } from './context.ts';
 import { fanInUniform, filled, type Init } from './layout.ts';

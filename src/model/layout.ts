@@ -1,6 +1,7 @@
 import { Random } from '../base/random.ts';
+import { sizeOf } from '../base/shape.ts';
 import type { ParameterKind } from '../optim/transform.ts';
-import { type Shape, sizeOf } from '../tensor/program.ts';
+import type { Shape } from '../tensor/program.ts';
 
 /** How a tensor is filled before the first step. */
 export type Init =

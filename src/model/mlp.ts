@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { sizeOf } from '../base/shape.ts';
 import { gelu, relu, sigmoid, tanh } from '../tensor/operations.ts';
-import { f32, i32, sizeOf } from '../tensor/program.ts';
+import { f32, i32 } from '../tensor/program.ts';
 import type { Model, Task } from './context.ts';
 import { dense } from './layers.ts';
 

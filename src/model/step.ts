@@ -1,9 +1,10 @@
 import { UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import { descend, globalSquaredNorm, type Transform } from '../optim/transform.ts';
 import type { Buffers, Numbers } from '../tensor/backend.ts';
 import { gradients } from '../tensor/gradient.ts';
 import { mean, reshape, softmaxCrossEntropy, sum, topKCorrect } from '../tensor/operations.ts';
-import { f32, i32, type Program, sizeOf, type TensorType } from '../tensor/program.ts';
+import { f32, i32, type Program, type TensorType } from '../tensor/program.ts';
 import { type Tensor, Trace } from '../tensor/trace.ts';
 import { type Model, tracing } from './context.ts';
 import { type Layout, type PlacedParameter, rowSize, views } from './layout.ts';

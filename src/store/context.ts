@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { packageVersion } from '../base/version.ts';
 
 /** Where and with what a run was made: stored with it, so that figures can be judged later. */
 export interface Context {
@@ -25,10 +25,6 @@ function commit(): string | null {
     // An installed package has no history.
     return null;
   }
-}
-
-export function packageVersion(): string {
-  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version;
 }
 
 export function machineContext(workers: number, backend: string): Context {

@@ -1,6 +1,7 @@
 import { UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import { printType } from './print.ts';
-import { type Program, sizeOf, type TensorType, type Value } from './program.ts';
+import type { Program, TensorType, Value } from './program.ts';
 import { typesOf } from './shape.ts';
 
 /** The seam between programs and what runs them: onnx/ implements it, another backend only adds a folder. */

@@ -1,6 +1,7 @@
+import { sizeOf } from '../base/shape.ts';
 import type { Backend, Buffers, Numbers } from './backend.ts';
 import { printType } from './print.ts';
-import { type Node, type Program, sizeOf, type Value } from './program.ts';
+import type { Node, Program, Value } from './program.ts';
 
 /**
  * Where a NaN or an infinity first appears: in an input, or in the result of an op; undefined when there is none. Runs the

@@ -1,7 +1,7 @@
 import { UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import { add, broadcast, div, full, matmul, mul, pad, reshape, slice, sum, transpose } from './operations.ts';
 import type { Attributes, Inputs, Node, OpKind, Outputs, Shape, Value } from './program.ts';
-import { sizeOf } from './program.ts';
 import type { Tensor } from './trace.ts';
 
 /** One use of an op on the way from the loss back to the parameters. */

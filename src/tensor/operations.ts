@@ -1,6 +1,6 @@
 import { UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import type { OpKind, Pair, Shape } from './program.ts';
-import { sizeOf } from './program.ts';
 import type { Tensor } from './trace.ts';
 
 /** Functions on tensors: each appends to the trace of its arguments. */

@@ -14,9 +14,6 @@ export interface TensorType {
 export const f32 = (...shape: number[]): TensorType => ({ dtype: 'float32', shape });
 export const i32 = (...shape: number[]): TensorType => ({ dtype: 'int32', shape });
 
-/** Number of elements. */
-export const sizeOf = (shape: Shape): number => shape.reduce((product, size) => product * size, 1);
-
 /** A place in the tuples below; `Each` puts a type there, so that rules know the arity of their op. */
 type Arg = 0;
 export type Each<Args extends readonly unknown[], T> = { readonly [I in keyof Args]: T };

@@ -1,5 +1,5 @@
+import { sizeOf } from '../base/shape.ts';
 import type { OpKind, Pair, Shape } from './program.ts';
-import { sizeOf } from './program.ts';
 import { at, type Dense, dense, positionOf, type ReferenceRule } from './reference.ts';
 
 /** Convolution and pooling of the float64 reference: every element of every window, one by one. */

@@ -1,6 +1,6 @@
+import { sizeOf } from '../base/shape.ts';
 import { dropoutMask } from './mask.ts';
 import type { Attributes, Inputs, OpKind, Outputs, Program, Shape, Value } from './program.ts';
-import { sizeOf } from './program.ts';
 import { recurrentReference } from './reference-lstm.ts';
 import { windowReference } from './reference-window.ts';
 

@@ -1,4 +1,5 @@
 import { suggest, UserError } from '../base/error.ts';
+import { sizeOf } from '../base/shape.ts';
 import {
   type Attributes,
   f32,
@@ -7,7 +8,6 @@ import {
   type Outputs,
   type Pair,
   type Shape,
-  sizeOf,
   type TensorType,
 } from './program.ts';
 

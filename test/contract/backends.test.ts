@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
+import { sizeOf } from '../../src/base/shape.ts';
 import { onnx, portableOnnx } from '../../src/onnx/backend.ts';
 import type { Backend, Numbers } from '../../src/tensor/backend.ts';
 import { gradientRules, gradients } from '../../src/tensor/gradient.ts';
 import { add, mul, sum } from '../../src/tensor/operations.ts';
-import { f32, i32, type OpKind, type Program, sizeOf } from '../../src/tensor/program.ts';
+import { f32, i32, type OpKind, type Program } from '../../src/tensor/program.ts';
 import { interpret } from '../../src/tensor/reference.ts';
 import { type Tensor, Trace } from '../../src/tensor/trace.ts';
 import { cases, type Make } from './ops.ts';

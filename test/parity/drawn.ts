@@ -1,8 +1,9 @@
 import { crc32 } from 'node:zlib';
+import { sizeOf } from '../../src/base/shape.ts';
 import type { Layout, PlacedParameter } from '../../src/model/layout.ts';
 import { rowSize } from '../../src/model/layout.ts';
 import { lowbias32 } from '../../src/tensor/mask.ts';
-import { type Shape, sizeOf } from '../../src/tensor/program.ts';
+import type { Shape } from '../../src/tensor/program.ts';
 
 /** The formula of scripts/golden.py for weights and batches: a function of the salt, the name and the position only. */
 function words(name: string, size: number, salt: number): Uint32Array {

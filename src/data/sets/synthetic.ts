@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Random } from '../../base/random.ts';
-import { type Samples, sharedFloats, sharedInts, sizeOf } from '../dataset.ts';
+import { sizeOf } from '../../base/shape.ts';
+import { type Samples, sharedFloats, sharedInts } from '../dataset.ts';
 import { dataSet } from '../set.ts';
 import { sampleSettings } from '../settings.ts';
 

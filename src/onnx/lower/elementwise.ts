@@ -1,5 +1,5 @@
+import { sizeOf } from '../../base/shape.ts';
 import { dropBelow, lowbias, lowbias32, saltFactors } from '../../tensor/mask.ts';
-import { sizeOf } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
 import { elementType } from '../schema.ts';
 import type { Lowerings, Operand } from './rule.ts';

@@ -1,4 +1,5 @@
-import { type Shape, sizeOf } from '../../tensor/program.ts';
+import { sizeOf } from '../../base/shape.ts';
+import type { Shape } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
 import type { Lowerings } from './rule.ts';
 

@@ -1,4 +1,5 @@
-import { type Convolution, type Pair, type Shape, sizeOf, type Window } from '../../tensor/program.ts';
+import { sizeOf } from '../../base/shape.ts';
+import type { Convolution, Pair, Shape, Window } from '../../tensor/program.ts';
 import type { Graph, Name } from '../graph.ts';
 import { elementType } from '../schema.ts';
 import { blockedConv, blockedGradInput, blockedGradWeight } from './blocked.ts';
