@@ -18,6 +18,7 @@ export const layers = [
   'experiment',
   'engine',
   'store',
+  'metric',
   'run.ts',
   'bench',
   'report',

@@ -1,0 +1,164 @@
+import type { Dispersion } from '../base/statistics.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import type { Context } from '../store/context.ts';
+import type { RunSummary } from '../store/summary.ts';
+
+/**
+ * What a report says, as plain data computed from stored events: `--json` prints it, the page and the exported figures draw it.
+ * Lists of numbers are columns of equal length; null where something was not measured.
+ */
+export interface Report {
+  readonly title: string;
+  /** What is missing, still going or thinned out, said plainly. */
+  readonly notes: readonly string[];
+  readonly runs: readonly RunReport[];
+  /** Runs that differ in nothing but their seed: one implementation at one scale. */
+  readonly groups: readonly Group[];
+  /** Groups of equal scale that differ in their implementation. */
+  readonly comparisons: readonly Comparison[];
+  /** Every implementation over the number of replicas; empty with one scale. */
+  readonly scaling: readonly Scaling[];
+  readonly observations: readonly Observation[];
+}
+
+type Column = readonly (number | null)[];
+
+/** A quantity over the replicas. */
+export interface Band {
+  readonly mean: Column;
+  readonly min: Column;
+  readonly max: Column;
+}
+
+export interface RunReport {
+  readonly id: string;
+  /** Index into groups. */
+  readonly group: number;
+  readonly summary: RunSummary;
+  readonly experiment: Experiment;
+  readonly context: Context;
+  readonly tensors: readonly { readonly name: string; readonly shape: string; readonly size: number }[];
+  /** At most a few hundred points: of each bucket of steps the mean, with the least and the largest in the band. */
+  readonly steps: {
+    /** The last step of the bucket, counted from 0. */
+    readonly step: readonly number[];
+    readonly epoch: readonly number[];
+    /** Since the start of the run: of training alone, without evaluation; sent by one replica, mean over the replicas. */
+    readonly seconds: readonly number[];
+    readonly sentBytes: readonly number[];
+    readonly loss: Band;
+    readonly accuracy: Band;
+    readonly learningRate: Column;
+    /** Neighbours per replica: k of Ada. */
+    readonly connections: Column;
+    readonly gossips: Column;
+    readonly distance: Column;
+    readonly controlledDistance: Column;
+    readonly targetDistance: Column;
+  };
+  readonly evaluations: {
+    /** Steps done. */
+    readonly step: readonly number[];
+    readonly epoch: readonly number[];
+    readonly seconds: readonly number[];
+    readonly sentBytes: readonly number[];
+    readonly loss: Band;
+    readonly accuracy: Band;
+    readonly mergedLoss: Column;
+    readonly mergedAccuracy: Column;
+  };
+  /** Of the norms over the replicas: one column for each tensor, and the mean over the tensors. */
+  readonly variance: {
+    readonly step: readonly number[];
+    /** How many probed steps a point stands for; 1 when nothing was thinned out. */
+    readonly stepsPerPoint: number;
+    readonly tensors: Readonly<Record<keyof Dispersion, readonly Column[]>>;
+    readonly mean: Readonly<Record<keyof Dispersion, Column>>;
+  };
+  /** Step at which the mean Gini is largest, as a share of all steps: the variance peaks early. Of all steps, not of the points. */
+  readonly peakGiniAt: number | null;
+  readonly peakGini: number | null;
+}
+
+/** A figure over seeds: mean and 95 % interval by Student's t; `half` is null with one seed. */
+export interface Estimate {
+  readonly mean: number;
+  readonly half: number | null;
+  readonly seeds: number;
+}
+
+export interface Group {
+  /** The name of the variant: D_ring. */
+  readonly name: string;
+  /** The name, with the scale where the report has several: D_ring, n = 64. */
+  readonly label: string;
+  readonly replicas: number;
+  /** Indices into runs. */
+  readonly runs: readonly number[];
+  readonly seeds: readonly number[];
+  readonly accuracy: Estimate | null;
+  readonly mergedAccuracy: Estimate | null;
+  readonly loss: Estimate | null;
+  readonly connections: Estimate | null;
+  readonly sentBytes: Estimate | null;
+  readonly seconds: Estimate | null;
+  readonly peakGini: Estimate | null;
+  readonly peakGiniAt: Estimate | null;
+  readonly finalDistance: Estimate | null;
+  /** Cost until the mean test accuracy of the local models first reaches each target of the comparison; null: never. */
+  readonly reached: readonly {
+    readonly accuracy: number;
+    readonly epochs: Estimate | null;
+    readonly sentBytes: Estimate | null;
+    readonly seconds: Estimate | null;
+    /** Seeds that reached it. */
+    readonly runs: number;
+  }[];
+}
+
+/** Spearman's ρ with a permutation p-value; null where there are fewer than three points or one side is constant. */
+export interface Correlation {
+  readonly rho: number | null;
+  readonly p: number | null;
+  readonly points: number;
+}
+
+export interface Comparison {
+  readonly replicas: number;
+  /** Indices into groups. */
+  readonly groups: readonly number[];
+  /** Groups that are ranked: those with norms, centralized ones apart, whose replicas are equal. */
+  readonly ranked: readonly number[];
+  /** Mean rank of each ranked group by Gini, 1 the least: over tensors and steps of an epoch, and over everything. */
+  readonly rank: {
+    readonly epoch: readonly number[];
+    readonly byEpoch: readonly Column[];
+    /** The first fifth of the steps, the rest, and all. */
+    readonly early: readonly number[];
+    readonly late: readonly number[];
+    readonly all: readonly number[];
+    /** byTensor[group][tensor] */
+    readonly byTensor: readonly (readonly number[])[];
+  };
+  /** Against the final accuracy, one point a group (mean over seeds), and one point a run. */
+  readonly connectionsAccuracy: Correlation;
+  readonly varianceAccuracy: Correlation & { readonly early: Correlation; readonly late: Correlation };
+}
+
+export interface Scaling {
+  readonly name: string;
+  readonly replicas: readonly number[];
+  readonly accuracy: readonly (Estimate | null)[];
+  readonly correlation: Correlation;
+}
+
+/** One claim of the paper, held against these runs. */
+export interface Observation {
+  /** 1 scale, 2 connections, 3 variance, ada */
+  readonly kind: 'scale' | 'connections' | 'variance' | 'ada';
+  readonly claim: string;
+  /** null: these runs cannot tell. */
+  readonly holds: boolean | null;
+  /** With the numbers. */
+  readonly finding: string;
+}
