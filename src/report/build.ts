@@ -26,9 +26,10 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const sets = comparable(parts);
   let first = 0;
   const groups = parts.map((part, index) => {
-    const label = `${implementations[index]}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
+    const implementation = implementations[index]!;
+    const label = `${implementation}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
     const peers = sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!);
-    const group = groupOf(part, label, first, targetsOf(peers));
+    const group = groupOf(part, { implementation, label }, first, targetsOf(peers));
     first += part.members.length;
     return group;
   });

@@ -65,11 +65,17 @@ const figures = {
 };
 
 /** `first` is the index of its first run in the report. */
-export function groupOf(seeds: Seeds, label: string, first: number, targets: readonly number[]): Group {
+export function groupOf(
+  seeds: Seeds,
+  { implementation, label }: Pick<Group, 'implementation' | 'label'>,
+  first: number,
+  targets: readonly number[],
+): Group {
   const { experiment, members, counted, complete } = seeds;
   const over = (figure: (member: Member) => number | null | undefined) => estimate(counted.map(figure));
   return {
     name: experiment.name,
+    implementation,
     label,
     replicas: experiment.replicas,
     runs: members.map((_, index) => first + index),

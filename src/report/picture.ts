@@ -34,7 +34,7 @@ function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][numb
 /** The topologies of every group as small drawings with what is to be known about them. */
 export function picturesOf(report: Report): readonly Picture[] {
   const drawn = new Map<string, Omit<Picture, 'group' | 'title'>>();
-  return report.groups.flatMap(({ name, replicas, runs }, group) => {
+  return report.groups.flatMap(({ implementation: name, replicas, runs }, group) => {
     const { experiment } = report.runs[runs[0]!]!;
     const phases = phasesOf(experiment);
     return phases.map(({ from, to, config }): Picture => {
@@ -53,7 +53,8 @@ function draw(config: TopologyConfig, replicas: number, seed: number): Omit<Pict
   const { shapes, every } = drawSmall(topology);
   const { degree, periodSteps } = summary;
   return {
-    shapes,
+    // Closed in full, as HTML wants it where SVG does not care.
+    shapes: shapes.replaceAll(/<(\w+)([^<>]*)\/>/g, '<$1$2></$1>'),
     facts: [
       `${summary.kind}, degree ${degree.min === degree.max ? number(degree.max) : number(degree.mean, 3)}`,
       `spectral gap ${number(summary.spectralGap, 3)}`,

@@ -90,7 +90,9 @@ export interface RunReport {
 export interface Group {
   /** The name of the variant: D_ring. */
   readonly name: string;
-  /** The name, with what else tells it apart in this report: the scale, or settings. D_ring, n = 64. */
+  /** The name, with settings where others of the same name and scale differ in them: it looks alike in every figure. */
+  readonly implementation: string;
+  /** The implementation, with the scale where the report has several. D_ring, n = 64. */
   readonly label: string;
   readonly replicas: number;
   /** Indices into runs. */

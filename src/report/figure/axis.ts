@@ -1,6 +1,9 @@
+import type * as Plot from '@observablehq/plot';
 import { bytes, number } from '../../base/format.ts';
 
 export const percent = (share: number) => `${(100 * share).toFixed(2)} %`;
+/** With a true minus. */
+export const signed = (value: number) => value.toFixed(2).replace('-', '−');
 export const short = (value: number) => number(value, 3);
 
 export function seconds(value: number): string {
@@ -25,3 +28,37 @@ export function logTicks(low: number, high: number): number[] {
   const every = Math.max(1, Math.ceil(all.length / 9));
   return all.filter((value, i) => value >= low && value <= high && (factors.length > 1 || i % every === 0));
 }
+
+/** The least and the largest; undefined of nothing. */
+export function extent(values: readonly number[]): readonly [number, number] | undefined {
+  if (values.length === 0) return undefined;
+  return values.reduce<readonly [number, number]>(
+    ([low, high], value) => [Math.min(low, value), Math.max(high, value)],
+    [values[0]!, values[0]!],
+  );
+}
+
+/** A logarithmic axis with its ticks; linear where there is nothing to take the logarithm of. */
+export function logAxis(values: readonly number[]): Plot.ScaleOptions {
+  const range = extent(values);
+  return range === undefined ? {} : { type: 'log', domain: range, ticks: logTicks(...range) };
+}
+
+/** For counts from a few to thousands: powers of two; linear where they hardly differ, or some are 0. */
+export function countAxis(counts: readonly number[]): Plot.ScaleOptions {
+  const [low, high] = extent(counts) ?? [0, 0];
+  if (!(low > 0 && high / low > 4)) return { zero: true, nice: true, ticks: 5 };
+  const [first, last] = [Math.floor(Math.log2(low)), Math.ceil(Math.log2(high))];
+  const ticks = Array.from({ length: last - first + 1 }, (_, i) => 2 ** (first + i));
+  const every = Math.ceil(ticks.length / 8);
+  return {
+    type: 'log',
+    base: 2,
+    domain: [ticks[0]!, ticks.at(-1)!],
+    ticks: ticks.filter((_, i) => (ticks.length - 1 - i) % every === 0),
+    tickFormat: (value: number) => number(value),
+  };
+}
+
+/** As many ticks as there is room for. */
+export const ticksIn = (width: number) => (width < 520 ? 5 : 9);

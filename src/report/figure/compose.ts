@@ -57,7 +57,7 @@ export function element(
 /** About how wide a text is, without a browser to ask: of a common sans serif, on the safe side. */
 export function textWidth(text: string, size = fontSize): number {
   let ems = 0;
-  for (const c of text) ems += /[ilj.,:;|'!]/.test(c) ? 0.3 : /[A-Zmw%—_]/.test(c) ? 0.74 : 0.58;
+  for (const c of text) ems += /[ilj.,:;|'!]/.test(c) ? 0.3 : /[A-Zmw%—_]/.test(c) ? 0.7 : 0.54;
   return ems * size;
 }
 
@@ -79,7 +79,7 @@ function pixels(height: number, marks: Plot.Markish[]): Plot.PlotOptions {
 }
 
 function legend(entries: readonly Entry[], { width, theme }: Frame): Plot.PlotOptions {
-  const [swatch, gap, lineHeight] = [30, 18, 22];
+  const [swatch, gap, lineHeight] = [36, 18, 22];
   let [x, y] = [0, 11];
   const marks = entries.flatMap(({ name, style, remark }) => {
     const label = remark === undefined ? name : `${name} (${remark})`;
@@ -122,7 +122,7 @@ function statements(texts: readonly string[], { width, theme }: Frame): Plot.Plo
 function ramp(scale: Plot.Scale, { label, format }: NonNullable<Parts['ramp']>, { theme }: Frame): Plot.PlotOptions {
   const [low, high] = (scale.domain as number[]).slice(0, 2) as [number, number];
   const steps = 48;
-  const [left, wide] = [0, 220];
+  const [left, wide] = [4, 240];
   const log = scale.type === 'log';
   const at = (share: number) => (log ? low * (high / low) ** share : low + (high - low) * share);
   const ticks = [0, 0.5, 1];
@@ -138,14 +138,15 @@ function ramp(scale: Plot.Scale, { label, format }: NonNullable<Parts['ramp']>, 
         fill: (i: number) => String(scale.apply(at((i + 0.5) / steps))),
       },
     ),
-    Plot.text(ticks, {
-      x: (share: number) => left + share * wide,
-      y: 38,
-      text: (share: number) => format(at(share)),
-      textAnchor: 'middle',
-      fill: theme.muted,
-      dx: 0,
-    }),
+    ...ticks.map((share) =>
+      Plot.text([share], {
+        x: left + share * wide,
+        y: 38,
+        text: [format(at(share))],
+        textAnchor: share === 0 ? 'start' : share === 1 ? 'end' : 'middle',
+        fill: theme.muted,
+      }),
+    ),
   ]);
 }
 

@@ -1,6 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import type { Correlation } from '../report.ts';
-import { number, percent } from './axis.ts';
+import { countAxis, number, percent, signed } from './axis.ts';
 import { compose, type Frame, type SvgElement } from './compose.ts';
 import { legendOf, tips } from './curve.ts';
 import { comparisonOf, type Figure, groupsOf, styleOf, type View } from './figure.ts';
@@ -10,7 +10,7 @@ export function said({ rho, p, points }: Correlation): string {
   if (rho === null)
     return `Spearman’s ρ cannot be told from ${points} point${points === 1 ? '' : 's'} (three that differ are needed)`;
   const chance = p === null ? '' : `, p ${p < 0.001 ? '< 0.001' : `= ${number(p, 2)}`}`;
-  return `Spearman’s ρ = ${rho.toFixed(2)}${chance}, over ${points} points`;
+  return `Spearman’s ρ = ${signed(rho)}${chance}, over ${points} points`;
 }
 
 interface Dot {
@@ -33,7 +33,7 @@ function dotsOf(view: View, xOf: (group: number) => number | null | undefined): 
       const { accuracy } = report.runs[index]!.summary;
       return accuracy === null ? [] : [100 * accuracy.mean];
     });
-    return [{ name: group.name, x, y: 100 * mean, half: 100 * (half ?? 0), runs }];
+    return [{ name: group.implementation, x, y: 100 * mean, half: 100 * (half ?? 0), runs }];
   });
 }
 
@@ -45,7 +45,7 @@ function scatter(
   x: Plot.ScaleOptions & { readonly text: (x: number) => string },
 ): SvgElement {
   const { text, ...scale } = x;
-  const groups = groupsOf(view).filter(({ name }) => dots.some((dot) => dot.name === name));
+  const groups = groupsOf(view).filter(({ implementation }) => dots.some((dot) => dot.name === implementation));
   const marks = dots.flatMap((dot) => {
     const { colour, symbol } = styleOf(view.report, dot.name, frame.theme);
     return [
@@ -103,17 +103,13 @@ export const connectionsAccuracy: Figure = {
   title: 'Accuracy against connections',
   caption:
     'Final test accuracy of the local models against the mean number of neighbours of a replica over the run. Bars are 95 % intervals over the seeds, small dots single seeds.',
-  applies: (view) => comparisonOf(view) !== undefined && connectionDots(view).length > 1,
+  applies: (view) => connectionDots(view).length > 1,
   choices: () => [],
   draw(view, _, frame) {
     const dots = connectionDots(view);
-    const counts = dots.map(({ x }) => x);
-    const log = Math.min(...counts) > 0 && Math.max(...counts) / Math.min(...counts) > 4;
-    const powers = Array.from({ length: 15 }, (_, i) => 2 ** i);
-    const ticks = powers.filter((p) => p >= 0.7 * Math.min(...counts) && p <= 1.5 * Math.max(...counts));
-    return scatter(view, frame, dots, said(comparisonOf(view)!.connectionsAccuracy), {
+    return scatter(view, frame, dots, said(comparisonOf(view).connectionsAccuracy), {
       label: 'connections (neighbours a replica, mean over the steps)',
-      ...(log ? { type: 'log', base: 2, ticks, tickFormat: (value: number) => number(value) } : { ticks: 7 }),
+      ...countAxis(dots.map(({ x }) => x)),
       text: (x) => `${number(x, 3)} connections`,
     });
   },
@@ -127,12 +123,12 @@ export const varianceAccuracy: Figure = {
   title: 'Accuracy against variance',
   caption:
     'Final test accuracy against the mean variance rank, by the Gini coefficient over tensors and steps: 1 has the least variance between its replicas. Bars are 95 % intervals over the seeds, small dots single seeds.',
-  applies: (view) => (comparisonOf(view)?.ranked.length ?? 0) > 1 && comparisonOf(view)!.rank.all.length > 1,
+  applies: (view) => comparisonOf(view).ranked.length > 1,
   choices: () => [
     { id: 'part', label: 'Rank over', options: Object.entries(parts).map(([value, label]) => ({ value, label })) },
   ],
   draw(view, choices, frame) {
-    const { ranked, rank, varianceAccuracy } = comparisonOf(view)!;
+    const { ranked, rank, varianceAccuracy } = comparisonOf(view);
     const part = choices.part as Part;
     const dots = dotsOf(view, (group) => rank[part][ranked.indexOf(group)]);
     const correlation = part === 'all' ? varianceAccuracy : varianceAccuracy[part];

@@ -26,6 +26,7 @@ export interface Point {
 }
 
 export interface Curve {
+  /** The implementation. */
   readonly name: string;
   readonly points: readonly Point[];
 }
@@ -67,7 +68,18 @@ export function curveOf(
         runs: at.length,
       };
     });
-  return { name: group.name, points };
+  return { name: group.implementation, points };
+}
+
+/** In percent. */
+export function inPercent(curve: Curve): Curve {
+  const points = curve.points.map((point) => ({
+    ...point,
+    y: 100 * point.y,
+    low: 100 * point.low,
+    high: 100 * point.high,
+  }));
+  return { ...curve, points };
 }
 
 /** Only what a logarithm has. */
@@ -167,17 +179,8 @@ export function legendOf(
   remark?: (group: Group) => string | undefined,
 ): Entry[] {
   return groups.map((group) => ({
-    name: group.name,
-    style: styleOf(report, group.name, theme),
+    name: group.implementation,
+    style: styleOf(report, group.implementation, theme),
     remark: remark?.(group),
   }));
-}
-
-/** Epochs of a run as a fraction, from its steps. */
-export function epochOf(run: RunReport): (step: number, epoch: number) => number {
-  const { step, epoch } = run.evaluations;
-  const at = epoch.findLastIndex((value) => value > 0);
-  if (at < 0) return (_, whole) => whole + 1;
-  const stepsPerEpoch = step[at]! / epoch[at]!;
-  return (steps) => steps / stepsPerEpoch;
 }

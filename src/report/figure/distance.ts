@@ -1,8 +1,8 @@
 import * as Plot from '@observablehq/plot';
-import { logTicks, number, short, tick } from './axis.ts';
+import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
-import { type Figure, groupsOf, styleOf, type View } from './figure.ts';
+import { type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
 
 type Column = 'distance' | 'controlledDistance' | 'targetDistance';
 
@@ -21,7 +21,7 @@ export const distance: Figure = {
   title: 'Consensus distance Ξ',
   caption:
     'How far the replicas are from their average, after the local step and before averaging. Where consensus is controlled, the thin line is Ξ after the last gossip, and the crosses the distance it was held against: the target, or the critical distance that was estimated. The band runs over the seeds.',
-  applies: (view) => view.report.runs.some(({ steps }) => steps.distance.some((value) => value !== null && value > 0)),
+  applies: (view) => runsOf(view).some(({ steps }) => steps.distance.some((value) => value !== null && value > 0)),
   choices: () => [
     {
       id: 'scale',
@@ -42,25 +42,25 @@ export const distance: Figure = {
     const controlled = fitted(curvesOf(view, 'controlledDistance')).filter(({ points }) => points.length > 0);
     const targets = fitted(curvesOf(view, 'targetDistance')).filter(({ points }) => points.length > 0);
     const all = [...curves, ...controlled, ...targets].flatMap(({ points }) => points);
-    const ys = all.map(({ y }) => y);
+    const [, end = 1] = extent(all.map(({ x }) => x)) ?? [];
     const equal = (name: string) => {
       const { points } = whole.find((curve) => curve.name === name)!;
       return points.length > 0 && points.every(({ y }) => y === 0);
     };
     const tip = (what: string) => (point: Point) => `step ${number(point.x)}\n${what} ${short(point.y)}`;
     return compose(frame, {
-      legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),
+      legend: legendOf(report, groups, frame, ({ implementation }) =>
+        equal(implementation) ? '0 throughout' : undefined,
+      ),
       panels: [
         {
           height: 360,
-          x: { label: 'step', domain: [0, Math.max(1, ...all.map(({ x }) => x))], ticks: frame.width < 520 ? 5 : 9 },
+          x: { label: 'step', domain: [0, end], ticks: ticksIn(frame.width) },
           y: {
             label: 'consensus distance Ξ',
             grid: true,
             tickFormat: tick,
-            ...(log
-              ? { type: 'log', ...(ys.length > 0 ? { ticks: logTicks(Math.min(...ys), Math.max(...ys)) } : {}) }
-              : { zero: true, ticks: 7 }),
+            ...(log ? logAxis(all.map(({ y }) => y)) : { zero: true, ticks: 7 }),
           },
           marks: [
             ...curveMarks(report, curves, frame, { width: 1.8 }),

@@ -1,4 +1,4 @@
-import type { Group, Report } from '../report.ts';
+import type { Comparison, Group, Report, RunReport } from '../report.ts';
 import type { Frame, SvgElement } from './compose.ts';
 import { type Style, styleAt, type Theme } from './theme.ts';
 
@@ -12,11 +12,12 @@ export interface Picture {
   readonly shapes: string;
 }
 
-/** What figures are drawn of: the report, the scale looked at, and the implementations left out. */
+/** What figures are drawn of: the report, the comparison looked at (a scale, as a rule), and the implementations left out. */
 export interface View {
   readonly report: Report;
   readonly pictures: readonly Picture[];
-  readonly replicas: number;
+  /** Index into comparisons. */
+  readonly comparison: number;
   readonly hidden: ReadonlySet<string>;
 }
 
@@ -36,8 +37,8 @@ export interface Figure {
   readonly title: string;
   /** What it shows and how to read it. */
   readonly caption: string;
-  /** Shows every scale at once instead of the one looked at. */
-  readonly allScales?: true;
+  /** Shows all comparisons at once instead of the one looked at. */
+  readonly whole?: true;
   /** Whether these runs have anything to show. */
   applies(view: View): boolean;
   choices(view: View): readonly Choice[];
@@ -49,24 +50,31 @@ export function defaults(choices: readonly Choice[]): Choices {
   return Object.fromEntries(choices.map(({ id, options }) => [id, options[0]!.value]));
 }
 
-/** Names of the implementations in the order of the report: colours and symbols go by it. */
+/** In the order of the report: colours and symbols go by it. */
 export function implementations(report: Report): readonly string[] {
-  return [...new Set(report.groups.map(({ name }) => name))];
+  return [...new Set(report.groups.map(({ implementation }) => implementation))];
 }
 
-export function styleOf(report: Report, name: string, theme: Theme): Style {
-  return styleAt(implementations(report).indexOf(name), theme);
+export function styleOf(report: Report, implementation: string, theme: Theme): Style {
+  return styleAt(implementations(report).indexOf(implementation), theme);
 }
 
 export function scales(report: Report): readonly number[] {
   return [...new Set(report.groups.map(({ replicas }) => replicas))].sort((a, b) => a - b);
 }
 
-/** The groups to draw: of the scale looked at, without those left out. */
-export function groupsOf({ report, replicas, hidden }: View): readonly Group[] {
-  return report.groups.filter((group) => group.replicas === replicas && !hidden.has(group.name));
+export function comparisonOf({ report, comparison }: View): Comparison {
+  return report.comparisons[comparison]!;
 }
 
-export function comparisonOf({ report, replicas }: View) {
-  return report.comparisons.find((comparison) => comparison.replicas === replicas);
+/** The groups to draw: of the comparison looked at, without those left out. */
+export function groupsOf(view: View): readonly Group[] {
+  const groups = comparisonOf(view).groups.map((index) => view.report.groups[index]!);
+  return groups.filter(({ implementation }) => !view.hidden.has(implementation));
+}
+
+/** The runs of the comparison looked at, of all implementations. */
+export function runsOf(view: View): readonly RunReport[] {
+  const groups = comparisonOf(view).groups.map((index) => view.report.groups[index]!);
+  return groups.flatMap(({ runs }) => runs.map((index) => view.report.runs[index]!));
 }

@@ -1,6 +1,6 @@
 import type * as Plot from '@observablehq/plot';
 import type { Group, Report } from '../report.ts';
-import { number, short, tick } from './axis.ts';
+import { extent, number, short, tick, ticksIn } from './axis.ts';
 import { compose, element, type SvgDocument, textWidth } from './compose.ts';
 import { tips } from './curve.ts';
 import { type Figure, groupsOf, type View } from './figure.ts';
@@ -80,7 +80,7 @@ export const heatmap: Figure = {
       id: 'implementation',
       label: 'Implementation',
       each: true,
-      options: measured(view).map(({ name }) => ({ value: name, label: name })),
+      options: measured(view).map(({ implementation: name }) => ({ value: name, label: name })),
     },
     statisticChoice,
   ],
@@ -90,14 +90,14 @@ export const heatmap: Figure = {
     const each = groups.map((group) => cellsOf(view.report, group, statistic));
     const at = Math.max(
       0,
-      groups.findIndex(({ name }) => name === choices.implementation),
+      groups.findIndex(({ implementation }) => implementation === choices.implementation),
     );
     const { names, cells } = each[at]!;
+    const several = groups[at]!.runs.length;
     const positive = each.flatMap(({ cells }) => cells.map(({ value }) => value).filter((value) => value > 0));
-    const least = positive.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-    const largest = positive.reduce((a, b) => Math.max(a, b), 0);
-    const end = Math.max(...cells.map(({ to }) => to));
-    const rowHeight = Math.min(26, Math.max(4, 460 / names.length));
+    const [least, largest] = extent(positive)!;
+    const [, end] = extent(cells.map(({ to }) => to))!;
+    const rowHeight = Math.min(36, Math.max(4, 460 / names.length));
     const every = Math.ceil(13 / rowHeight);
     const labels = names.map(shortened);
     const left = Math.min(frame.width / 3, Math.max(...labels.map((label) => textWidth(label))) + 14);
@@ -114,16 +114,14 @@ export const heatmap: Figure = {
       text: `${names[row]}\n${to - from === 1 ? `step ${number(to)}` : `steps ${number(from + 1)} to ${number(to)}`}\n${statistics[statistic]} ${short(value)}`,
     }));
     return compose(frame, {
-      statements: [
-        `${groups[at]!.name}${groups[at]!.runs.length > 1 ? `, mean over ${groups[at]!.runs.length} seeds` : ''}`,
-      ],
+      statements: several > 1 ? [`Mean over ${several} seeds`] : [],
       ramp: { label: statistics[statistic], format: tickOf },
       panels: [
         {
           height: 70 + rowHeight * names.length,
           marginLeft: left,
           marginTop: 18,
-          x: { label: 'step', domain: [0, end], ticks: frame.width < 520 ? 4 : 9 },
+          x: { label: 'step', domain: [0, end], ticks: ticksIn(frame.width) },
           y: {
             type: 'band',
             label: null,
@@ -136,7 +134,7 @@ export const heatmap: Figure = {
           color: {
             type: 'log',
             domain: [least, largest > least ? largest : least * 10],
-            scheme: frame.theme.name === 'dark' ? 'viridis' : 'viridis',
+            scheme: 'viridis',
           },
           marks: [cellMark(coloured, frame.document), ...tips(points, frame, { maxRadius: 60 })],
         },

@@ -1,6 +1,6 @@
 import type * as Plot from '@observablehq/plot';
 import type { RunReport } from '../report.ts';
-import { bytes, logTicks, number, percent, seconds, short } from './axis.ts';
+import { bytes, logAxis, number, percent, seconds, short, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import {
   type Columns,
@@ -8,12 +8,12 @@ import {
   curveMarks,
   curveOf,
   curveTips,
-  epochOf,
+  inPercent,
   legendOf,
   type Point,
   type Spread,
 } from './curve.ts';
-import { type Figure, groupsOf, type View } from './figure.ts';
+import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 
 type Axis = 'epoch' | 'step' | 'bytes' | 'seconds';
 type Quantity = 'accuracy' | 'loss';
@@ -29,10 +29,9 @@ const axes: Readonly<Record<Axis, { label: string; text: (value: number) => stri
 export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, of: string): Columns {
   if (of === 'training') {
     const { steps } = run;
-    const epoch = epochOf(run);
     const done = steps.step.map((step) => step + 1);
     const x = {
-      epoch: done.map((step, i) => epoch(step, steps.epoch[i]!)),
+      epoch: steps.epoch,
       step: done,
       bytes: steps.sentBytes,
       seconds: steps.seconds,
@@ -57,7 +56,7 @@ export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, 
 }
 
 const has = (view: View, of: string, quantity: Quantity) =>
-  view.report.runs.some((run) => learningColumns(run, quantity, 'step', of).y.some((value) => value !== null));
+  runsOf(view).some((run) => learningColumns(run, quantity, 'step', of).y.some((value) => value !== null));
 
 const facets = { local: 'mean of the local models', merged: 'merged model' };
 
@@ -71,7 +70,7 @@ export const learning: Figure = {
     const tested = has(view, 'local', 'loss');
     const merged = has(view, 'merged', 'loss');
     const accurate = has(view, 'local', 'accuracy') || has(view, 'training', 'accuracy');
-    const seeds = view.report.groups.some((group) => group.runs.length > 1);
+    const seeds = groupsOf(view).some((group) => group.runs.length > 1);
     const options = (rows: readonly (readonly [string, string, boolean?])[]) =>
       rows.filter(([, , shown = true]) => shown).map(([value, label]) => ({ value, label }));
     return [
@@ -130,19 +129,12 @@ export const learning: Figure = {
     const axis = choices.axis as Axis;
     const accuracy = quantity === 'accuracy';
     const shown = choices.of === 'both' ? ['local', 'merged'] : [choices.of!];
-    const scaled = accuracy ? (value: number) => 100 * value : (value: number) => value;
-    const inUnits = (point: Point): Point => ({
-      ...point,
-      y: scaled(point.y),
-      low: scaled(point.low),
-      high: scaled(point.high),
-    });
     const curvesOf = (of: string): Curve[] =>
       groups.map((group) => {
         const curve = curveOf(report, group, (run) => learningColumns(run, quantity, axis, of), choices.band as Spread);
         const last = curve.points.at(-1)?.step ?? 0;
         const kept = curve.points.filter(({ step }) => choices.part !== 'late' || step >= last / 2);
-        return { ...curve, points: kept.map(inUnits) };
+        return accuracy ? inPercent({ ...curve, points: kept }) : { ...curve, points: kept };
       });
     const value = (y: number) => (accuracy ? percent(y / 100) : short(y));
     const tip = (of: string) => (point: Point) =>
@@ -172,22 +164,14 @@ export const learning: Figure = {
     const xs = layers
       .flatMap(({ curves }) => curves.flatMap(({ points }) => points.map(({ x }) => x)))
       .filter((x) => x > 0);
-    const log = axis === 'bytes' && xs.length > 0;
     const panel: Plot.PlotOptions = {
       height: both && side === 'fy' ? 520 : 360,
       ...(both ? { [side]: { label: null, domain: Object.values(facets), padding: 0.08 } } : {}),
       ...(both && side === 'fy' ? { marginRight: 30 } : {}),
       x: {
         label: axes[axis].label,
-        type: log ? 'log' : 'linear',
-        ...(log
-          ? {
-              tickFormat: bytes,
-              ticks: logTicks(Math.min(...xs), Math.max(...xs)).filter(
-                (_, i, all) => all.length < 6 || frame.width > 600 || i % 2 === 0,
-              ),
-            }
-          : { ticks: frame.width < 520 ? 5 : 9 }),
+        ticks: ticksIn(frame.width),
+        ...(axis === 'bytes' ? { ...logAxis(xs), tickFormat: bytes } : {}),
       },
       y: {
         label: `${choices.of === 'training' ? 'training' : 'test'} ${quantity}${accuracy ? ' (%)' : ''}`,

@@ -8,20 +8,20 @@ export const rank: Figure = {
   title: 'Variance rank by epoch',
   caption:
     'The implementations ranked by the Gini coefficient of every tensor at every step, and the mean of these ranks in each epoch: 1 has the least variance between its replicas. Centralized training is not ranked, its replicas are equal.',
-  applies: (view) => (comparisonOf(view)?.rank.epoch.length ?? 0) > 0 && comparisonOf(view)!.ranked.length > 1,
+  applies: (view) => comparisonOf(view).rank.epoch.length > 0,
   choices: () => [],
   draw(view, _, frame) {
     const { report, hidden } = view;
-    const { ranked, rank } = comparisonOf(view)!;
+    const { ranked, rank } = comparisonOf(view);
     const shown = ranked
       .map((index, at) => ({ group: report.groups[index]!, at }))
-      .filter(({ group }) => !hidden.has(group.name));
+      .filter(({ group }) => !hidden.has(group.implementation));
     const curves = shown.map(({ group, at }): Curve => {
       const points = rank.byEpoch[at]!.flatMap((y, i) => {
-        const x = rank.epoch[i]! + 1;
+        const x = rank.epoch[i]!;
         return y === null ? [] : [{ step: i, x, y, low: y, high: y, runs: group.runs.length }];
       });
-      return { name: group.name, points };
+      return { name: group.implementation, points };
     });
     return compose(frame, {
       legend: legendOf(
@@ -34,7 +34,7 @@ export const rank: Figure = {
           height: 320,
           x: {
             label: 'epoch',
-            ticks: rank.epoch.length <= 12 ? rank.epoch.map((epoch) => epoch + 1) : 9,
+            ticks: rank.epoch.length <= 12 ? rank.epoch : 9,
             tickFormat: (value: number) => number(value),
             inset: 8,
           },

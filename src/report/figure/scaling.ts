@@ -1,5 +1,5 @@
 import * as Plot from '@observablehq/plot';
-import { number, percent } from './axis.ts';
+import { extent, number, percent, signed } from './axis.ts';
 import { compose } from './compose.ts';
 import { type Curve, curveMarks, curveTips, type Point } from './curve.ts';
 import { type Figure, scales, styleOf } from './figure.ts';
@@ -9,16 +9,21 @@ export const scaling: Figure = {
   title: 'Accuracy over the number of replicas',
   caption:
     'Final test accuracy of the local models of each implementation at every scale. Bars are 95 % intervals over the seeds. The samples are dealt to all replicas, so that more replicas take fewer steps an epoch.',
-  allScales: true,
+  whole: true,
   applies: ({ report }) => report.scaling.some(({ replicas }) => replicas.length > 1),
   choices: () => [],
   draw({ report, hidden }, _, frame) {
     const rows = report.scaling.filter(({ name }) => !hidden.has(name));
-    const curves = rows.map(({ name, replicas, accuracy }): Curve => {
+    // Beside each other, so that no bar hides another.
+    const [least, most] = extent(scales(report))!;
+    const aside = (row: number) => (most / least) ** (0.012 * (row - (rows.length - 1) / 2));
+    const curves = rows.map(({ name, replicas, accuracy }, row): Curve => {
       const points = accuracy.flatMap((estimate, i): Point[] => {
         if (estimate === null) return [];
         const [y, half] = [100 * estimate.mean, 100 * (estimate.half ?? 0)];
-        return [{ step: i, x: replicas[i]!, y, low: y - half, high: y + half, runs: estimate.seeds }];
+        return [
+          { step: replicas[i]!, x: replicas[i]! * aside(row), y, low: y - half, high: y + half, runs: estimate.seeds },
+        ];
       });
       return { name, points };
     });
@@ -34,13 +39,13 @@ export const scaling: Figure = {
       ...curve,
       points: curve.points.map((point) => ({ ...point, low: point.y, high: point.y })),
     }));
-    const tip = ({ x, y, low, high, runs }: Point) =>
-      `${number(x)} replicas\ntest accuracy ${percent(y / 100)}${high > low ? ` ± ${((high - low) / 2).toFixed(2)}` : ''}${runs > 1 ? `\n${runs} seeds` : ''}`;
+    const tip = ({ step, y, low, high, runs }: Point) =>
+      `${number(step)} replicas\ntest accuracy ${percent(y / 100)}${high > low ? ` ± ${((high - low) / 2).toFixed(2)}` : ''}${runs > 1 ? `\n${runs} seeds` : ''}`;
     return compose(frame, {
       legend: rows.map(({ name, correlation: { rho } }) => ({
         name,
         style: styleOf(report, name, frame.theme),
-        remark: rho === null ? undefined : `ρ = ${rho.toFixed(2)}`,
+        remark: rho === null ? undefined : `ρ = ${signed(rho)}`,
       })),
       panels: [
         {

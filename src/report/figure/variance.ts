@@ -1,9 +1,9 @@
 import * as Plot from '@observablehq/plot';
 import type { Dispersion } from '../../base/statistics.ts';
-import { logTicks, number, short, tick } from './axis.ts';
+import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
-import { type Choice, type Figure, groupsOf, styleOf, type View } from './figure.ts';
+import { type Choice, type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
 
 export type Statistic = keyof Dispersion;
 
@@ -20,13 +20,11 @@ export const statisticChoice: Choice = {
   options: Object.entries(statistics).map(([value, label]) => ({ value, label })),
 };
 
-export const hasNorms = ({ report, replicas }: View) =>
-  report.runs.some((run) => report.groups[run.group]!.replicas === replicas && run.variance.step.length > 0);
+export const hasNorms = (view: View) => runsOf(view).some((run) => run.variance.step.length > 0);
 
-/** The tensors of the runs at this scale; implementations may differ in them. */
+/** The tensors of the runs looked at; implementations may differ in them. */
 export function tensorNames(view: View): readonly string[] {
-  const runs = view.report.groups.filter(({ replicas }) => replicas === view.replicas).flatMap((group) => group.runs);
-  return [...new Set(runs.flatMap((index) => view.report.runs[index]!.tensors.map(({ name }) => name)))];
+  return [...new Set(runsOf(view).flatMap(({ tensors }) => tensors.map(({ name }) => name)))];
 }
 
 const meanOfAll = 'mean over the tensors';
@@ -71,7 +69,7 @@ export const variance: Figure = {
     );
     const curves: Curve[] = log ? whole.map(positive) : whole;
     const all = curves.flatMap(({ points }) => points);
-    const end = Math.max(1, ...all.map(({ x }) => x));
+    const [, end = 1] = extent(all.map(({ x }) => x)) ?? [];
     const peaks = curves.flatMap(({ name, points }) =>
       points.length === 0 ? [] : [{ name, ...points.reduce((a, b) => (b.y > a.y ? b : a)) }],
     );
@@ -79,21 +77,18 @@ export const variance: Figure = {
     const tip = (point: Point) => `step ${number(point.x)}\n${statistics[statistic]} ${short(point.y)}`;
     const ys = all.map(({ y }) => y);
     return compose(frame, {
-      legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),
+      legend: legendOf(report, groups, frame, ({ implementation }) =>
+        equal(implementation) ? '0 throughout' : undefined,
+      ),
       panels: [
         {
           height: 360,
-          x: { label: 'step', domain: [0, end], ticks: frame.width < 520 ? 5 : 9 },
+          x: { label: 'step', domain: [0, end], ticks: ticksIn(frame.width) },
           y: {
             label: `${statistics[statistic]}, ${tensor ?? meanOfAll}`,
             grid: true,
-            ...(log
-              ? {
-                  type: 'log',
-                  tickFormat: tick,
-                  ...(ys.length > 0 ? { ticks: logTicks(Math.min(...ys), Math.max(...ys)) } : {}),
-                }
-              : { zero: true, tickFormat: tick, ticks: 7 }),
+            tickFormat: tick,
+            ...(log ? logAxis(ys) : { zero: true, ticks: 7 }),
           },
           marks: [
             ...(ys.length === 0 ? [] : [Plot.rect([0], { x1: 0, x2: end / 5, fill: frame.theme.shade })]),
