@@ -1,11 +1,13 @@
 import { number } from '../base/format.ts';
+import { parse } from '../base/schema.ts';
 import { drawSmall } from '../topology/draw.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { summarize } from '../topology/summary.ts';
-import { buildTopology, type TopologyConfig } from '../topology/topology.ts';
+import { buildTopology, type TopologyConfig, topologySchema } from '../topology/topology.ts';
 import type { Picture } from './figure/figure.ts';
 import type { Report } from './report.ts';
 
+const complete = parse(topologySchema, { kind: 'complete' }, 'topology') as TopologyConfig;
 /** More topologies of one schedule than these are not drawn, but the first, the middle and the last. */
 const most = 3;
 
@@ -20,10 +22,7 @@ interface Phase {
 function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][number]['experiment']): readonly Phase[] {
   const phases: Phase[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const config =
-      algorithm.kind === 'centralized'
-        ? ({ kind: 'complete' } as TopologyConfig)
-        : topologyAt(topology, replicas, epoch, epochs);
+    const config = algorithm.kind === 'centralized' ? complete : topologyAt(topology, replicas, epoch, epochs);
     const last = phases.at(-1);
     if (last !== undefined && JSON.stringify(last.config) === JSON.stringify(config)) last.to = epoch;
     else phases.push({ from: epoch, to: epoch, config });
@@ -31,23 +30,27 @@ function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][numb
   return phases.length <= most ? phases : [phases[0]!, phases[Math.floor(phases.length / 2)]!, phases.at(-1)!];
 }
 
-/** The topologies of every group as small drawings with what is to be known about them. */
+/** The topologies of all groups as small drawings with what is to be known about them. */
 export function picturesOf(report: Report): readonly Picture[] {
-  const drawn = new Map<string, Omit<Picture, 'group' | 'title'>>();
-  return report.groups.flatMap(({ implementation: name, replicas, runs }, group) => {
+  const found = new Map<string, { draw: () => Drawing; of: { group: number; title: string }[] }>();
+  report.groups.forEach(({ implementation, replicas, runs }, group) => {
     const { experiment } = report.runs[runs[0]!]!;
     const phases = phasesOf(experiment);
-    return phases.map(({ from, to, config }): Picture => {
+    for (const { from, to, config } of phases) {
       const key = JSON.stringify([config, replicas, experiment.seed]);
-      const picture = drawn.get(key) ?? draw(config, replicas, experiment.seed);
-      drawn.set(key, picture);
       const epochs = from === to ? `epoch ${from + 1}` : `epochs ${from + 1}–${to + 1}`;
-      return { group, title: phases.length === 1 ? name : `${name}, ${epochs}`, ...picture };
-    });
+      const title = phases.length === 1 ? implementation : `${implementation}, ${epochs}`;
+      const picture = found.get(key) ?? { draw: () => draw(config, replicas, experiment.seed), of: [] };
+      picture.of.push({ group, title });
+      found.set(key, picture);
+    }
   });
+  return [...found.values()].map(({ draw, of }) => ({ of, ...draw() }));
 }
 
-function draw(config: TopologyConfig, replicas: number, seed: number): Omit<Picture, 'group' | 'title'> {
+type Drawing = Omit<Picture, 'of'>;
+
+function draw(config: TopologyConfig, replicas: number, seed: number): Drawing {
   const topology = buildTopology(config, replicas, seed);
   const summary = summarize(topology);
   const { shapes, every } = drawSmall(topology);

@@ -4,9 +4,10 @@ import { parseHTML } from 'linkedom';
 import sharp from 'sharp';
 import { UserError } from '../base/error.ts';
 import { reason, writeWhole } from '../base/file.ts';
-import { element, fontFamily, type SvgDocument, type SvgElement, wrapped } from './figure/compose.ts';
-import { type Choice, type Choices, defaults, type Figure, type View } from './figure/figure.ts';
+import type { SvgDocument } from './figure/compose.ts';
+import { type Choice, type Choices, defaults, type View } from './figure/figure.ts';
 import { figures } from './figure/figures.ts';
+import { standalone, stillWidth } from './figure/standalone.ts';
 import { light } from './figure/theme.ts';
 import { picturesOf } from './picture.ts';
 import type { Report } from './report.ts';
@@ -17,9 +18,6 @@ export interface Still {
   readonly name: string;
   readonly svg: string;
 }
-
-const width = 760;
-const margin = 24;
 
 const slug = (text: string) =>
   text
@@ -42,43 +40,10 @@ function combinations(choices: readonly Choice[]): { readonly chosen: Choices; r
   return all;
 }
 
-/** With title and caption on white, as a file of its own. */
-function standalone(drawing: SvgElement, figure: Figure, subtitle: string, document: SvgDocument): string {
-  const inner = Number(drawing.getAttribute('height'));
-  const caption = wrapped(figure.caption, width, 11.5);
-  const top = margin + (subtitle === '' ? 34 : 54);
-  const height = top + inner + 14 + caption.length * 16 + margin;
-  const all = width + 2 * margin;
-  const text = (y: number, size: number, fill: string, content: string, look: object = {}) =>
-    element(document, 'text', { x: margin, y, 'font-size': size, fill, ...look }, content);
-  drawing.setAttribute('x', String(margin));
-  drawing.setAttribute('y', String(top));
-  const svg = element(
-    document,
-    'svg',
-    {
-      xmlns: 'http://www.w3.org/2000/svg',
-      width: all,
-      height,
-      viewBox: `0 0 ${all} ${height}`,
-      'font-family': fontFamily,
-      role: 'img',
-    },
-    element(document, 'title', {}, [figure.title, subtitle].filter(Boolean).join(': ')),
-    element(document, 'desc', {}, figure.caption),
-    element(document, 'rect', { width: all, height, fill: light.background }),
-    text(margin + 16, 18, light.ink, figure.title, { 'font-weight': 600 }),
-    ...(subtitle === '' ? [] : [text(margin + 37, 13, light.muted, subtitle)]),
-    drawing,
-    ...caption.map((line, i) => text(top + inner + 26 + i * 16, 11.5, light.muted, line)),
-  );
-  return svg.outerHTML;
-}
-
 /** Every figure as a standalone SVG, for print and slides: on white, without anything to choose. */
 export function stillsOf(report: Report): readonly Still[] {
   const document = plainDocument();
-  const frame = { document, width, theme: light, still: true };
+  const frame = { document, width: stillWidth, theme: light, still: true };
   const pictures = picturesOf(report);
   const several = report.comparisons.length > 1;
   return figures.flatMap((figure) =>

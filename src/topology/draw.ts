@@ -271,7 +271,7 @@ const style = `
 
 /** The side of the square that `drawSmall` fills. */
 export const smallSize = 240;
-const mostSmallEdges = 900;
+const mostSmallEdges = 2100;
 
 /**
  * The first step as bare shapes with the classes rim, edges, arrows, nodes and dots, to be put into a page or a larger drawing; one

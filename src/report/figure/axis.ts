@@ -41,7 +41,9 @@ export function extent(values: readonly number[]): readonly [number, number] | u
 /** A logarithmic axis with its ticks; linear where there is nothing to take the logarithm of. */
 export function logAxis(values: readonly number[]): Plot.ScaleOptions {
   const range = extent(values);
-  return range === undefined ? {} : { type: 'log', domain: range, ticks: logTicks(...range) };
+  if (range === undefined) return {};
+  const [low, high] = [range[0] / 1.15, range[1] * 1.15];
+  return { type: 'log', domain: [low, high], ticks: logTicks(low, high) };
 }
 
 /** For counts from a few to thousands: powers of two; linear where they hardly differ, or some are 0. */

@@ -78,36 +78,35 @@ function pixels(height: number, marks: Plot.Markish[]): Plot.PlotOptions {
   return { height, ...margins, axis: null, x: { type: 'identity' }, y: { type: 'identity' }, marks };
 }
 
-function legend(entries: readonly Entry[], { width, theme }: Frame): Plot.PlotOptions {
-  const [swatch, gap, lineHeight] = [36, 18, 22];
+const swatchWidth = 36;
+
+/** What stands for an implementation: its line with its symbol, from x to the right. */
+function swatchMarks(style: Style, x: number, y: number, { theme }: Frame): Plot.Markish[] {
+  const line = { stroke: style.colour, strokeWidth: 2, strokeDasharray: style.dash };
+  const dot = { symbol: style.symbol, fill: theme.background, stroke: style.colour, strokeWidth: 1.8 };
+  return [
+    Plot.link([0], { x1: x + 1, x2: x + swatchWidth - 1, y1: y, y2: y, ...line }),
+    Plot.dot([0], { x: x + swatchWidth / 2, y, r: 4, ...dot }),
+  ];
+}
+
+export function swatch(style: Style, frame: Frame): SvgElement {
+  const svg = draw(pixels(16, swatchMarks(style, 0, 8, frame)), { ...frame, width: swatchWidth });
+  svg.setAttribute('color', 'inherit');
+  return svg;
+}
+
+function legend(entries: readonly Entry[], frame: Frame): Plot.PlotOptions {
+  const [gap, lineHeight] = [18, 22];
   let [x, y] = [0, 11];
   const marks = entries.flatMap(({ name, style, remark }) => {
     const label = remark === undefined ? name : `${name} (${remark})`;
-    const wide = swatch + 6 + textWidth(label, fontSize + 0.5);
-    if (x > 0 && x + wide > width) [x, y] = [0, y + lineHeight];
+    const wide = swatchWidth + 6 + textWidth(label, fontSize + 0.5);
+    if (x > 0 && x + wide > frame.width) [x, y] = [0, y + lineHeight];
     const at = x;
     x += wide + gap;
-    return [
-      Plot.link([0], {
-        x1: at + 1,
-        x2: at + swatch - 1,
-        y1: y,
-        y2: y,
-        stroke: style.colour,
-        strokeWidth: 2,
-        strokeDasharray: style.dash,
-      }),
-      Plot.dot([0], {
-        x: at + swatch / 2,
-        y,
-        r: 4,
-        symbol: style.symbol,
-        fill: theme.background,
-        stroke: style.colour,
-        strokeWidth: 1.8,
-      }),
-      Plot.text([label], { x: at + swatch + 6, y, text: String, textAnchor: 'start', fill: theme.ink }),
-    ];
+    const text = { text: String, textAnchor: 'start', fill: frame.theme.ink } as const;
+    return [...swatchMarks(style, at, y, frame), Plot.text([label], { x: at + swatchWidth + 6, y, ...text })];
   });
   return pixels(y + 15, marks);
 }

@@ -7,10 +7,9 @@ import { comparisonOf, type Figure, groupsOf, styleOf, type View } from './figur
 
 /** ρ and p as a sentence. */
 export function said({ rho, p, points }: Correlation): string {
-  if (rho === null)
-    return `Spearman’s ρ cannot be told from ${points} point${points === 1 ? '' : 's'} (three that differ are needed)`;
+  if (rho === null) return `Spearman’s ρ cannot be told: it takes three decentralized implementations that differ`;
   const chance = p === null ? '' : `, p ${p < 0.001 ? '< 0.001' : `= ${number(p, 2)}`}`;
-  return `Spearman’s ρ = ${signed(rho)}${chance}, over ${points} points`;
+  return `Spearman’s ρ = ${signed(rho)}${chance}, over ${points} decentralized implementations`;
 }
 
 interface Dot {

@@ -16,6 +16,9 @@ function curvesOf(view: View, column: Column): Curve[] {
   );
 }
 
+/** More would run into each other. */
+const mostCrosses = 40;
+
 export const distance: Figure = {
   id: 'distance',
   title: 'Consensus distance Ξ',
@@ -66,14 +69,17 @@ export const distance: Figure = {
             ...curveMarks(report, curves, frame, { width: 1.8 }),
             ...curveMarks(report, controlled, frame, { width: 0.8 }),
             ...targets.map(({ name, points }) =>
-              Plot.dot(points, {
-                x: 'x',
-                y: 'y',
-                symbol: 'times',
-                r: 2.4,
-                stroke: styleOf(report, name, frame.theme).colour,
-                strokeWidth: 1.2,
-              }),
+              Plot.dot(
+                points.filter((_, i) => i % Math.ceil(points.length / mostCrosses) === 0),
+                {
+                  x: 'x',
+                  y: 'y',
+                  symbol: 'times',
+                  r: 2.4,
+                  stroke: styleOf(report, name, frame.theme).colour,
+                  strokeWidth: 1.2,
+                },
+              ),
             ),
             ...curveTips(
               [

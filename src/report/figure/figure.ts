@@ -2,20 +2,23 @@ import type { Comparison, Group, Report, RunReport } from '../report.ts';
 import type { Frame, SvgElement } from './compose.ts';
 import { type Style, styleAt, type Theme } from './theme.ts';
 
-/** One topology of a group, drawn; a group whose topology changes over the epochs has several. */
+/** A topology, drawn; a group whose topology changes over the epochs has several. */
 export interface Picture {
-  /** Index into groups. */
-  readonly group: number;
-  readonly title: string;
+  /** The groups it is of, as indices, and what it is called there. */
+  readonly of: readonly { readonly group: number; readonly title: string }[];
   readonly facts: readonly string[];
   /** Inner SVG on a square of 240 units with classes rim, edges, arrows, nodes and dots. */
   readonly shapes: string;
 }
 
-/** What figures are drawn of: the report, the comparison looked at (a scale, as a rule), and the implementations left out. */
-export interface View {
+/** What a page holds for its program. */
+export interface PageData {
   readonly report: Report;
   readonly pictures: readonly Picture[];
+}
+
+/** What figures are drawn of: the report, the comparison looked at (a scale, as a rule), and the implementations left out. */
+export interface View extends PageData {
   /** Index into comparisons. */
   readonly comparison: number;
   readonly hidden: ReadonlySet<string>;

@@ -1,13 +1,17 @@
 import { element, fontFamily, fontSize, wrapped } from './compose.ts';
-import { type Figure, groupsOf, type View } from './figure.ts';
+import { type Figure, groupsOf, type Picture, type View } from './figure.ts';
 import type { Theme } from './theme.ts';
 
 const box = 240;
 
-const shown = (view: View) => {
+/** The drawings to show, with the names of all that are shown and have it. */
+function shown(view: View): readonly { readonly titles: readonly string[]; readonly picture: Picture }[] {
   const groups = new Set(groupsOf(view));
-  return view.pictures.filter(({ group }) => groups.has(view.report.groups[group]!));
-};
+  return view.pictures.flatMap((picture) => {
+    const own = picture.of.filter(({ group }) => groups.has(view.report.groups[group]!));
+    return own.length === 0 ? [] : [{ picture, titles: own.map(({ title }) => title) }];
+  });
+}
 
 function style({ name, ink, background, series }: Theme): string {
   const rim = name === 'dark' ? '#303b46' : '#e3e8ee';
@@ -30,7 +34,9 @@ export const topologies: Figure = {
   choices: () => [],
   draw(view, _, { document, width, theme }) {
     const pictures = shown(view);
-    const columns = Math.max(2, Math.min(pictures.length, Math.floor(width / 170)));
+    const most = Math.max(2, Math.floor(width / 165));
+    // Rows of about the same length.
+    const columns = Math.ceil(pictures.length / Math.ceil(pictures.length / most));
     const cell = width / columns;
     const side = Math.min(cell - 24, 200);
     const rows = Array.from({ length: Math.ceil(pictures.length / columns) }, (_, row) =>
@@ -39,11 +45,11 @@ export const topologies: Figure = {
     const parts: unknown[] = [];
     let y = 4;
     for (const row of rows) {
-      const texts = row.map(({ title, facts }) => [
-        ...wrapped(title, cell - 10).map((text) => ({ text, bold: true })),
-        ...facts.flatMap((fact) => wrapped(fact, cell - 10).map((text) => ({ text, bold: false }))),
+      const texts = row.map(({ titles, picture }) => [
+        ...titles.flatMap((title) => wrapped(title, cell - 10)).map((text) => ({ text, bold: true })),
+        ...picture.facts.flatMap((fact) => wrapped(fact, cell - 10).map((text) => ({ text, bold: false }))),
       ]);
-      row.forEach(({ shapes }, column) => {
+      row.forEach(({ picture: { shapes } }, column) => {
         const centre = (column + 0.5) * cell;
         const inner = element(document, 'svg', {
           x: centre - side / 2,
