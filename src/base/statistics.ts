@@ -17,7 +17,7 @@ export function variance(values: Numbers): number {
 }
 
 function sorted(values: Numbers): Float64Array {
-  return Float64Array.from(values).sort();
+  return new Float64Array(values).sort();
 }
 
 /** Quantile q ∈ [0, 1], linear between order statistics (the default of NumPy and R). */

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/error.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { readSeries } from '../metric/series.ts';
@@ -8,7 +9,7 @@ import { bySeed, groupOf, implementationsOf, partition, targetsOf } from './grou
 import { observe } from './observe.ts';
 import type { Report, RunReport } from './report.ts';
 import { type Member, runReport } from './run.ts';
-import { describe, differences, taskOf } from './settings.ts';
+import { describe, differences, subjectOf, taskOf } from './settings.ts';
 
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
@@ -26,16 +27,16 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const sets = comparable(parts);
   let first = 0;
   const groups = parts.map((part, index) => {
-    const implementation = implementations[index]!;
-    const label = `${implementation}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
+    const name = implementations[index]!;
+    const label = `${name}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
     const peers = sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!);
-    const group = groupOf(part, { implementation, label }, first, targetsOf(peers));
+    const group = groupOf(part, name, label, first, targetsOf(peers));
     first += part.members.length;
     return group;
   });
   const runs = parts.flatMap((part, group) => part.members.map((member) => runReport(member, group)));
   const comparisons = comparisonsOf(sets, parts, groups, notes);
-  const scaling = scalingOf(groups, implementations);
+  const scaling = scalingOf(groups);
   return {
     title: titleOf(parts.map(({ experiment }) => experiment)),
     notes: [...notes, ...partialNotes(runs), ...thinNotes(runs)],
@@ -98,9 +99,21 @@ function refuseMixed(runs: readonly Run[]): void {
       hint: 'name the runs of one task, or compare each task by itself in one report with --mixed',
     });
   };
-  refuse(runs, ({ data, model }) => ({ data: { kind: data.kind }, model }), '');
+  refuse(runs, subjectOf, '');
   for (const scale of partition(runs, ({ experiment }) => String(experiment.replicas)))
     refuse(scale, taskOf, ` at ${scale[0]!.experiment.replicas} replicas`);
+}
+
+/** Those of the task that the newest of these runs has; `runs` are the oldest first. */
+export function newestTask(runs: readonly Run[]): Run[] {
+  const newest = runs.at(-1);
+  if (newest === undefined) return [];
+  const subject = runs.filter(({ experiment }) =>
+    isDeepStrictEqual(subjectOf(experiment), subjectOf(newest.experiment)),
+  );
+  return partition(subject, ({ experiment }) => String(experiment.replicas)).flatMap((scale) =>
+    scale.filter(({ experiment }) => isDeepStrictEqual(taskOf(experiment), taskOf(scale.at(-1)!.experiment))),
+  );
 }
 
 function partialNotes(runs: readonly RunReport[]): string[] {

@@ -110,13 +110,14 @@ function rankOf(parts: readonly Seeds[], seeds: readonly number[]): Comparison['
 }
 
 /** Accuracy over the scales, an implementation at a time; empty where there is one scale. */
-export function scalingOf(groups: readonly Group[], implementations: readonly string[]): Scaling[] {
+export function scalingOf(groups: readonly Group[]): Scaling[] {
   if (new Set(groups.map(({ replicas }) => replicas)).size < 2) return [];
-  return partition([...groups.keys()], (index) => implementations[index]!).map((indices) => {
+  return partition([...groups.keys()], (index) => groups[index]!.name).map((indices) => {
     const members = indices.map((index) => groups[index]!);
     const complete = members.filter((group) => group.complete > 0);
     return {
-      name: implementations[indices[0]!]!,
+      name: groups[indices[0]!]!.name,
+      groups: indices,
       replicas: members.map(({ replicas }) => replicas),
       accuracy: members.map(({ accuracy }) => accuracy),
       correlation: correlateKnown(

@@ -3,7 +3,7 @@ import { estimate } from '../metric/estimate.ts';
 import { sum } from '../metric/figures.ts';
 import { costTo } from '../metric/reach.ts';
 import type { Group } from './report.ts';
-import { type Member, peakGini } from './run.ts';
+import { giniCourse, type Member } from './run.ts';
 import { describe, differences, withoutSeed } from './settings.ts';
 
 /** The runs of one group: they differ in nothing but their seed. */
@@ -59,23 +59,18 @@ const figures = {
   connections: ({ summary }: Member) => summary.connections,
   sentBytes: ({ summary }: Member) => summary.sentBytes,
   seconds: ({ series }: Member) => sum(series.steps.ms) / 1000,
-  peakGini: (member: Member) => peakGini(member)?.value,
-  peakGiniAt: (member: Member) => peakGini(member)?.at,
+  peakGini: (member: Member) => giniCourse(member).peakGini,
+  peakGiniAt: (member: Member) => giniCourse(member).peakGiniAt,
+  lateGini: (member: Member) => giniCourse(member).lateGini,
   finalDistance: ({ summary }: Member) => summary.finalDistance,
 };
 
 /** `first` is the index of its first run in the report. */
-export function groupOf(
-  seeds: Seeds,
-  { implementation, label }: Pick<Group, 'implementation' | 'label'>,
-  first: number,
-  targets: readonly number[],
-): Group {
+export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly number[]): Group {
   const { experiment, members, counted, complete } = seeds;
   const over = (figure: (member: Member) => number | null | undefined) => estimate(counted.map(figure));
   return {
-    name: experiment.name,
-    implementation,
+    name,
     label,
     replicas: experiment.replicas,
     runs: members.map((_, index) => first + index),
@@ -89,6 +84,7 @@ export function groupOf(
     seconds: over(figures.seconds),
     peakGini: over(figures.peakGini),
     peakGiniAt: over(figures.peakGiniAt),
+    lateGini: over(figures.lateGini),
     finalDistance: over(figures.finalDistance),
     reached: targets.map((accuracy) => {
       const costs = counted.flatMap(({ series }) => costTo(accuracy, series) ?? []);

@@ -124,7 +124,7 @@ function summaryRow(report: Report, group: Group, best: number): Markup {
   const several = report.comparisons.length > 1;
   const { accuracy, seeds, complete, runs } = group;
   const partial = complete < runs.length ? html`<small>${complete} complete</small>` : '';
-  return html`<tr><th scope="row">${mark(report, group.implementation)} ${group.implementation}</th>
+  return html`<tr><th scope="row">${mark(report, group.name)} ${group.name}</th>
 ${several ? '' : html`<td>${number(group.replicas)}</td>`}
 <td>${seeds.length}${partial}</td>
 <td>${known(group.connections, short)}</td>
@@ -170,7 +170,7 @@ function costRow(report: Report, group: Group): Markup {
     const some = runs < group.runs.length ? html`<small>${runs} of ${group.runs.length} seeds</small>` : '';
     return html`<td>${known(epochs, short)}${some}</td><td>${known(sentBytes, bytes)}</td><td>${known(time, seconds)}</td>`;
   });
-  return html`<tr><th scope="row">${mark(report, group.implementation)} ${group.implementation}</th>${cells}</tr>`;
+  return html`<tr><th scope="row">${mark(report, group.name)} ${group.name}</th>${cells}</tr>`;
 }
 
 /** A table for each comparison, which has its own targets; the page shows that of the comparison looked at. */

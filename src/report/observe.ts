@@ -1,9 +1,10 @@
 import type { Correlation } from '../metric/correlation.ts';
-import type { Estimate } from '../metric/estimate.ts';
+import { type Estimate, estimate } from '../metric/estimate.ts';
 import { earlyShare } from '../metric/rank.ts';
 import type { Comparison, Group, Observation, Report } from './report.ts';
 
 type Facts = Pick<Report, 'runs' | 'groups' | 'comparisons' | 'scaling'>;
+type Claim = Pick<Observation, 'kind' | 'claim' | 'criterion'>;
 
 /** One claim at one scale. */
 interface Judgement {
@@ -14,79 +15,85 @@ interface Judgement {
 
 /** A correlation stronger than this counts. */
 const strong = 0.8;
-/** Accuracies that differ by less than half a point, or by less than their intervals, count as equal. */
+/** Accuracies closer than this count as equal, and those whose difference is within its interval over seeds. */
 const margin = 0.005;
 
-const kindOf = ({ runs, groups }: Facts, index: number): string => {
-  const { algorithm, topology } = runs[groups[index]!.runs[0]!]!.experiment;
-  return algorithm.kind === 'centralized' ? 'centralized' : topology.kind;
+const claims: Readonly<Record<Observation['kind'], Claim>> = {
+  scale: {
+    kind: 'scale',
+    claim: 'Accuracy falls as the number of replicas grows, centralized and decentralized alike.',
+    criterion: 'ρ(n, accuracy) < 0 for every implementation, which at the largest n is worse than at the smallest.',
+  },
+  connections: {
+    kind: 'connections',
+    claim: 'Accuracy rises with the number of connections.',
+    criterion: 'ρ(connections, accuracy) > 0.8, and none of complete, exponential, torus, ring beats one before it.',
+  },
+  variance: {
+    kind: 'variance',
+    claim: 'Accuracy falls with the variance of parameters across replicas, which peaks early and fades.',
+    criterion:
+      'ρ(variance rank, accuracy) < −0.8; Gini peaks in the first fifth of the steps and is below half of that in the last.',
+  },
+  ada: {
+    kind: 'ada',
+    claim: 'Ada is as accurate as the complete topology and sends fewer bytes.',
+    criterion: 'The complete topology is not better than Ada, and sends more bytes.',
+  },
 };
 
-const percent = ({ mean, half }: Estimate) =>
-  `${(100 * mean).toFixed(2)}${half === null ? '' : ` ± ${(100 * half).toFixed(2)}`} %`;
-const rho = ({ rho, p }: Correlation) => (rho === null ? 'unknown' : `${signed(rho)} (p = ${p!.toPrecision(2)})`);
-const signed = (value: number) => value.toFixed(2).replace('-', '−');
-
-/** How far accuracies may be apart and count as equal. */
-const noise = (a: Estimate, b: Estimate) => Math.max(margin, Math.hypot(a.half ?? 0, b.half ?? 0));
-
-const list = (words: readonly string[]) =>
-  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
-
-/** The claims of DBench's paper, each with a plain criterion, held against these runs. */
+/** The claims of DBench's paper held against these runs. Better and worse: by half a point, and by the interval over seeds. */
 export function observe(facts: Facts): Observation[] {
   const each = (judge: (facts: Facts, comparison: Comparison) => Judgement) =>
     facts.comparisons.map((comparison) => judge(facts, comparison));
   return [
     scale(facts),
-    summed('connections', 'Accuracy rises with the number of connections.', each(connections)),
-    summed(
-      'variance',
-      'Accuracy falls with the variance of parameters across replicas, which peaks early and fades.',
-      each(variance),
-    ),
-    summed('ada', 'Ada is as accurate as the complete topology and sends fewer bytes.', each(ada)),
+    summed(claims.connections, each(connections)),
+    summed(claims.variance, each(variance)),
+    summed(claims.ada, each(ada)),
   ];
 }
 
 /** Holds where it does at every scale that can tell. */
-function summed(kind: Observation['kind'], claim: string, judgements: readonly Judgement[]): Observation {
+function summed(claim: Claim, judgements: readonly Judgement[]): Observation {
   const told = judgements.filter(({ holds }) => holds !== null);
   const last = (told.at(-1) ?? judgements.at(-1))!;
   const holds = told.length === 0 ? null : told.every((each) => each.holds);
-  if (judgements.length === 1) return { kind, claim, holds, finding: last.finding, details: [] };
-  const where = (wanted: boolean) => told.filter((each) => each.holds === wanted).map((each) => each.where);
-  const parts = [
-    ...(where(true).length > 0 ? [`holds at ${list(where(true))}`] : []),
-    ...(where(false).length > 0 ? [`does not hold at ${list(where(false))}`] : []),
+  if (told.length === 0 || judgements.length === 1) return { ...claim, holds, finding: last.finding, details: [] };
+  const where = (wanted: boolean) => scales(told.filter((each) => each.holds === wanted));
+  const lead = [
+    ...(where(true) === '' ? [] : [`Holds at ${where(true)}.`]),
+    ...(where(false) === '' ? [] : [`Does not hold at ${where(false)}.`]),
   ];
-  const lead = parts.join('; ');
-  const finding =
-    told.length === 0 ? last.finding : `${lead[0]!.toUpperCase()}${lead.slice(1)}. At ${last.where}: ${last.finding}`;
-  return { kind, claim, holds, finding, details: judgements.map((each) => `${each.where}: ${each.finding}`) };
+  return {
+    ...claim,
+    holds,
+    finding: `${lead.join(' ')} At ${last.where}: ${last.finding}`,
+    details: judgements.map((each) => `${each.where}: ${each.finding}`),
+  };
 }
 
-/** (1) ρ of scale and accuracy is negative for every implementation. */
-function scale({ scaling }: Facts): Observation {
-  const told = scaling.flatMap(({ name, replicas, accuracy, correlation }) => {
-    const known = replicas.flatMap((n, i) => (accuracy[i] ? [{ n, accuracy: accuracy[i] }] : []));
-    if (known.length < 2) return [];
-    const [first, last] = [known[0]!, known.at(-1)!];
-    const falls = correlation.rho === null ? last.accuracy.mean < first.accuracy.mean : correlation.rho < 0;
-    const finding = `${name} ${percent(first.accuracy)} at n = ${first.n}, ${percent(last.accuracy)} at n = ${last.n}${correlation.rho === null ? '' : `, ρ = ${rho(correlation)}`}`;
-    return [{ name, falls, finding }];
+function scale(facts: Facts): Observation {
+  const told = facts.scaling.flatMap(({ name, groups, correlation }) => {
+    const complete = groups.map((index) => facts.groups[index]!).filter(counts);
+    if (complete.length < 2) return [];
+    const [first, last] = [complete[0]!, complete.at(-1)!];
+    const falls = (correlation.rho ?? -1) < 0 && beats(facts, first, last);
+    const course = [first, last].map((group) => `${percent(group.accuracy!)} at n = ${group.replicas}`).join(', ');
+    return [
+      { name, falls, finding: `${name}: ${course}${correlation.rho === null ? '' : `, ρ = ${rho(correlation)}`}.` },
+    ];
   });
-  const rising = told.filter(({ falls }) => !falls).map(({ name }) => name);
+  const of = (wanted: boolean) => list(told.filter(({ falls }) => falls === wanted).map(({ name }) => name));
+  if (told.length === 0)
+    return { ...claims.scale, holds: null, finding: 'Only runs at several numbers of replicas can tell.', details: [] };
   return {
-    kind: 'scale',
-    claim: 'Accuracy falls as the number of replicas grows, centralized and decentralized alike.',
-    holds: told.length === 0 ? null : rising.length === 0,
-    finding:
-      told.length === 0
-        ? 'These runs have one scale each: runs at several numbers of replicas would tell.'
-        : rising.length === 0
-          ? `It falls for ${told.length === 1 ? told[0]!.name : `all ${told.length} implementations`}.`
-          : `It does not fall for ${list(rising)}${rising.length < told.length ? '; it does for the others' : ''}.`,
+    ...claims.scale,
+    holds: of(false) === '',
+    finding: [
+      ...(of(true) === '' ? [] : [`Accuracy falls for ${of(true)}.`]),
+      ...(of(false) === '' ? [] : [`It does not fall, or not clearly, for ${of(false)}.`]),
+    ].join(' '),
     details: told.map(({ finding }) => finding),
   };
 }
@@ -94,93 +101,122 @@ function scale({ scaling }: Facts): Observation {
 /** From many connections to few, as the paper orders them. */
 const order = ['complete', 'exponential', 'torus', 'ring'];
 
-/** (2) ρ of connections and accuracy is above .8, and no topology beats one that the paper puts before it. */
 function connections(facts: Facts, comparison: Comparison): Judgement {
   const { label: where, connectionsAccuracy: found } = comparison;
-  if (found.rho === null)
-    return {
-      where,
-      holds: null,
-      finding: 'Fewer than three complete decentralized runs, or equal ones: too few to tell.',
-    };
-  const chain = order.flatMap((kind) => {
-    const index = comparison.groups.find((each) => kindOf(facts, each) === kind && facts.groups[each]!.complete > 0);
-    const accuracy = index === undefined ? null : facts.groups[index]!.accuracy;
-    return accuracy === null ? [] : [{ name: facts.groups[index!]!.name, accuracy }];
-  });
+  if (found.rho === null) return { where, holds: null, finding: tooFew };
+  const chain = order.flatMap((kind) => ofKind(facts, comparison, kind).slice(0, 1));
   const wrong = chain.flatMap((many, i) =>
-    chain
-      .slice(i + 1)
-      .flatMap((few) =>
-        few.accuracy.mean > many.accuracy.mean + noise(few.accuracy, many.accuracy)
-          ? [`${few.name} beats ${many.name}`]
-          : [],
-      ),
+    chain.slice(i + 1).flatMap((few) => (beats(facts, few, many) ? [`${few.name} beats ${many.name}`] : [])),
   );
-  const text = chain.map(({ name, accuracy }) => `${name} ${percent(accuracy)}`).join(', ');
-  return {
-    where,
-    holds: found.rho > strong && wrong.length === 0,
-    finding: `ρ(connections, accuracy) = ${rho(found)} over ${found.points} implementations${text === '' ? '' : `; ${text}`}${wrong.length > 0 ? `; ${list(wrong)}` : ''}.`,
-  };
+  const finding = [
+    `ρ(connections, accuracy) = ${rho(found)} over ${found.points} implementations`,
+    ...(chain.length > 0 ? [chain.map(({ name, accuracy }) => `${name} ${percent(accuracy!)}`).join(', ')] : []),
+    ...(wrong.length > 0 ? [list(wrong)] : []),
+  ];
+  return { where, holds: found.rho > strong && wrong.length === 0, finding: `${finding.join('; ')}.` };
 }
 
-/** (3) ρ of variance rank and accuracy is below −.8, and Gini peaks in the first fifth of the steps everywhere. */
 function variance(facts: Facts, comparison: Comparison): Judgement {
   const { label: where, varianceAccuracy: found, ranked } = comparison;
-  if (found.rho === null)
-    return { where, holds: null, finding: 'Fewer than three ranked implementations, or equal ones: too few to tell.' };
-  const peaks = ranked.flatMap((index) => {
-    const { name, peakGiniAt } = facts.groups[index]!;
-    return peakGiniAt === null ? [] : [{ name, at: peakGiniAt.mean }];
+  if (found.rho === null) return { where, holds: null, finding: tooFew };
+  const courses = ranked.flatMap((index) => {
+    const { name, peakGini, peakGiniAt, lateGini } = facts.groups[index]!;
+    if (peakGini === null || peakGiniAt === null || lateGini === null) return [];
+    return [{ name, at: peakGiniAt.mean, left: lateGini.mean / peakGini.mean }];
   });
-  const late = peaks.filter(({ at }) => at >= earlyShare);
-  const places = peaks.map(({ at }) => at);
-  const share = (at: number) => `${(100 * at).toFixed(0)} %`;
-  const range = `Gini peaks after ${share(Math.min(...places))} to ${share(Math.max(...places))} of the steps`;
-  const exceptions = late.length === 0 ? '' : `; not in the first fifth: ${list(late.map(({ name }) => name))}`;
+  const namesOf = (wrong: typeof courses) => list(wrong.map(({ name }) => name));
+  const notEarly = namesOf(courses.filter(({ at }) => at >= earlyShare));
+  const notFading = namesOf(courses.filter(({ left }) => left >= 0.5));
+  const finding = [
+    `ρ(variance rank, accuracy) = ${rho(found)} over ${found.points} implementations, ${rho(found.early)} early, ${rho(found.late)} late`,
+    `Gini peaks after ${range(courses.map(({ at }) => at))} of the steps${notEarly === '' ? '' : `, not early for ${notEarly}`}`,
+    `${range(courses.map(({ left }) => left))} of the peak is left in the last fifth${notFading === '' ? '' : `, too much for ${notFading}`}`,
+  ];
   return {
     where,
-    holds: found.rho < -strong && late.length === 0,
-    finding: `ρ(variance rank, accuracy) = ${rho(found)} over ${found.points} implementations (early steps ${rho(found.early)}, late ${rho(found.late)}); ${range}${exceptions}.`,
+    holds: found.rho < -strong && notEarly === '' && notFading === '',
+    finding: `${finding.join('; ')}.`,
   };
 }
 
-/** Ada is no further below complete than noise, with fewer bytes. */
 function ada(facts: Facts, comparison: Comparison): Judgement {
   const { label: where } = comparison;
-  const of = (kind: string): Group[] =>
-    comparison.groups.flatMap((index) => {
-      const group = facts.groups[index]!;
-      return kindOf(facts, index) === kind && group.complete > 0 && group.accuracy !== null ? [group] : [];
-    });
-  const [complete] = of('complete');
-  const adas = of('ada');
+  const [complete] = ofKind(facts, comparison, 'complete');
+  const [central] = ofKind(facts, comparison, 'centralized');
+  const adas = ofKind(facts, comparison, 'ada');
   if (complete === undefined || adas.length === 0)
-    return {
-      where,
-      holds: null,
-      finding: 'It takes complete runs of Ada and of the decentralized complete topology to tell.',
-    };
-  const [central] = of('centralized');
-  const told = adas.map((group) => {
-    const [own, others] = [group.accuracy!, complete.accuracy!];
-    const fewer = complete.sentBytes!.mean / group.sentBytes!.mean;
-    const against =
-      central === undefined
-        ? ''
-        : `; the all-reduce of ${central.name} sends ${times(group.sentBytes!.mean / central.sentBytes!.mean)} than Ada`;
-    return {
-      holds: own.mean >= others.mean - noise(own, others) && fewer > 1,
-      finding: `${group.name} ${percent(own)} against ${percent(others)} of ${complete.name}, with ${times(fewer)}${against}`,
-    };
+    return { where, holds: null, finding: 'Only complete runs of Ada and of D_complete at the same scale can tell.' };
+  const ratio = (a: Group, b: Group) => a.sentBytes!.mean / b.sentBytes!.mean;
+  const findings = adas.map((group) => {
+    const bytes = [`${times(ratio(group, complete))} bytes`];
+    if (central !== undefined) bytes.push(`${times(ratio(group, central))} than the all-reduce of ${central.name}`);
+    return `${group.name} ${percent(group.accuracy!)}, ${complete.name} ${percent(complete.accuracy!)} (difference ${points(difference(facts, group, complete))}), with ${bytes.join(', but ')}`;
   });
   return {
     where,
-    holds: told.every(({ holds }) => holds),
-    finding: `${told.map(({ finding }) => finding).join('; ')}.`,
+    holds: adas.every((group) => !beats(facts, complete, group) && ratio(complete, group) > 1),
+    finding: `${findings.join('; ')}.`,
   };
 }
 
+const tooFew = 'Fewer than three complete decentralized implementations that differ: too few to tell.';
+
+/** Whether its accuracy is final. */
+const counts = (group: Group) => group.complete > 0 && group.accuracy !== null;
+
+/** Groups with that topology, or the centralized ones. */
+const ofKind = ({ runs, groups }: Facts, comparison: Comparison, kind: string): Group[] =>
+  comparison.groups
+    .map((index) => groups[index]!)
+    .filter((group) => {
+      const { algorithm, topology } = runs[group.runs[0]!]!.experiment;
+      return counts(group) && (algorithm.kind === 'centralized' ? 'centralized' : topology.kind) === kind;
+    });
+
+/** Of accuracies, seed by seed where they have common seeds: what a seed brings for both falls out. */
+function difference({ runs }: Facts, a: Group, b: Group): Estimate {
+  const bySeed = (group: Group) =>
+    new Map(
+      group.runs
+        .map((index) => runs[index]!)
+        .filter(({ summary }) => summary.status === 'complete')
+        .map(({ experiment, summary }) => [experiment.seed, summary.accuracy?.mean]),
+    );
+  const others = bySeed(b);
+  const paired = estimate(
+    [...bySeed(a)].map(([seed, accuracy]) => {
+      const other = others.get(seed);
+      return accuracy === undefined || other === undefined ? null : accuracy - other;
+    }),
+  );
+  const [own, theirs] = [a.accuracy!, b.accuracy!];
+  return paired ?? { mean: own.mean - theirs.mean, half: Math.hypot(own.half ?? 0, theirs.half ?? 0), seeds: 0 };
+}
+
+function beats(facts: Facts, a: Group, b: Group): boolean {
+  const { mean, half } = difference(facts, a, b);
+  return mean > Math.max(margin, half ?? 0);
+}
+
+const list = (words: readonly string[]) =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+/** `n = 8, 16 and 32`, or the labels in full. */
+const scales = (judgements: readonly Judgement[]) => {
+  const labels = judgements.map(({ where }) => where);
+  const plain = labels.every((label) => /^n = \d+$/.test(label));
+  return list(plain ? labels.map((label, i) => (i === 0 ? label : label.slice('n = '.length))) : labels);
+};
+const minus = (text: string) => text.replace('-', '−');
+const inPoints = ({ mean, half }: Estimate) =>
+  minus(`${(100 * mean).toFixed(2)}${half === null ? '' : ` ± ${(100 * half).toFixed(2)}`}`);
+const percent = (value: Estimate) => `${inPoints(value)} %`;
+const points = (value: Estimate) => `${inPoints(value)} points`;
+const rho = (found: Correlation) =>
+  found.rho === null ? 'unknown' : `${minus(found.rho.toFixed(2))} (p = ${Number(found.p!.toPrecision(2))})`;
+const share = (value: number) => (100 * value).toFixed(0);
+const range = (values: readonly number[]) => {
+  const [least, largest] = [share(Math.min(...values)), share(Math.max(...values))];
+  return least === largest ? `${least} %` : `${least} to ${largest} %`;
+};
 const times = (ratio: number) =>
-  ratio >= 1 ? `${ratio.toPrecision(2)} times fewer bytes` : `${(1 / ratio).toPrecision(2)} times more bytes`;
+  `${(ratio < 1 ? 1 / ratio : ratio).toPrecision(2)} times ${ratio < 1 ? 'fewer' : 'more'}`;

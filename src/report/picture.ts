@@ -33,13 +33,13 @@ function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][numb
 /** The topologies of all groups as small drawings with what is to be known about them. */
 export function picturesOf(report: Report): readonly Picture[] {
   const found = new Map<string, { draw: () => Drawing; of: { group: number; title: string }[] }>();
-  report.groups.forEach(({ implementation, replicas, runs }, group) => {
+  report.groups.forEach(({ name, replicas, runs }, group) => {
     const { experiment } = report.runs[runs[0]!]!;
     const phases = phasesOf(experiment);
     for (const { from, to, config } of phases) {
       const key = JSON.stringify([config, replicas, experiment.seed]);
       const epochs = from === to ? `epoch ${from + 1}` : `epochs ${from + 1}–${to + 1}`;
-      const title = phases.length === 1 ? implementation : `${implementation}, ${epochs}`;
+      const title = phases.length === 1 ? name : `${name}, ${epochs}`;
       const picture = found.get(key) ?? { draw: () => draw(config, replicas, experiment.seed), of: [] };
       picture.of.push({ group, title });
       found.set(key, picture);

@@ -85,14 +85,14 @@ export interface RunReport {
   /** Step at which the mean Gini is largest, as a share of all steps: the variance peaks early. Of all steps, not of the points. */
   readonly peakGiniAt: number | null;
   readonly peakGini: number | null;
+  /** The mean Gini over the last fifth of the steps: the variance fades. */
+  readonly lateGini: number | null;
 }
 
 export interface Group {
-  /** The name of the variant: D_ring. */
+  /** The name of the variant, with those settings that tell it from others of the same name and scale: D_ring. */
   readonly name: string;
-  /** The name, with settings where others of the same name and scale differ in them: it looks alike in every figure. */
-  readonly implementation: string;
-  /** The implementation, with the scale where the report has several. D_ring, n = 64. */
+  /** The name, with the scale where the report has several: D_ring, n = 64. */
   readonly label: string;
   readonly replicas: number;
   /** Indices into runs. */
@@ -109,6 +109,7 @@ export interface Group {
   readonly seconds: Estimate | null;
   readonly peakGini: Estimate | null;
   readonly peakGiniAt: Estimate | null;
+  readonly lateGini: Estimate | null;
   readonly finalDistance: Estimate | null;
   /** Cost until the mean test accuracy of the local models first reaches each target of the comparison; null: never. */
   readonly reached: readonly {
@@ -149,6 +150,8 @@ export interface Comparison {
 
 export interface Scaling {
   readonly name: string;
+  /** Indices into groups, one a scale. */
+  readonly groups: readonly number[];
   readonly replicas: readonly number[];
   readonly accuracy: readonly (Estimate | null)[];
   readonly correlation: Correlation;
@@ -159,6 +162,8 @@ export interface Observation {
   /** 1 scale, 2 connections, 3 variance, ada */
   readonly kind: 'scale' | 'connections' | 'variance' | 'ada';
   readonly claim: string;
+  /** When it counts as true. */
+  readonly criterion: string;
   /** null: these runs cannot tell. */
   readonly holds: boolean | null;
   /** With the numbers; where there are several scales, those of the largest. */

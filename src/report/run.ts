@@ -1,4 +1,5 @@
-import { finite, peakOf, tensorMeans } from '../metric/figures.ts';
+import { finite, meanOfMeasured, peakOf, tensorMeans } from '../metric/figures.ts';
+import { earlyShare } from '../metric/rank.ts';
 import { atEvaluations, spending } from '../metric/reach.ts';
 import { type BandSeries, type RunSeries, type Series, statistics } from '../metric/series.ts';
 import type { RunSummary } from '../metric/summary.ts';
@@ -20,12 +21,15 @@ export interface Member {
 export const plannedSteps = ({ run, series }: Member): number =>
   series.stepsPerEpoch === null ? series.steps.step.length : run.experiment.epochs * series.stepsPerEpoch;
 
-/** The largest mean Gini, and its step as a share of all steps; no place where all replicas are equal throughout. */
-export function peakGini(member: Member): { readonly value: number; readonly at: number | null } | undefined {
+/** The mean Gini over the tensors: where it is largest (nowhere if replicas are equal throughout), and what is left in the end. */
+export function giniCourse(member: Member): Pick<RunReport, 'peakGini' | 'peakGiniAt' | 'lateGini'> {
   const { variance, tensors } = member.series;
-  const peak = peakOf(tensorMeans(variance.gini, tensors.length));
-  if (peak === undefined) return undefined;
-  return { value: peak.value, at: peak.value === 0 ? null : variance.step[peak.index]! / plannedSteps(member) };
+  const steps = plannedSteps(member);
+  const ginis = tensorMeans(variance.gini, tensors.length);
+  const peak = peakOf(ginis);
+  const at = peak && peak.value > 0 ? variance.step[peak.index]! / steps : undefined;
+  const late = ginis.filter((_, row) => variance.step[row]! >= (1 - earlyShare) * steps);
+  return { peakGini: finite(peak?.value), peakGiniAt: finite(at), lateGini: finite(meanOfMeasured(late)) };
 }
 
 const column = (values: Series) => Array.from(values, finite);
@@ -34,7 +38,6 @@ const bandOf = ({ mean, min, max }: BandSeries): Band => ({ mean: column(mean), 
 
 export function runReport(member: Member, group: number): RunReport {
   const { run, series, summary } = member;
-  const peak = peakGini(member);
   return {
     id: run.id,
     group,
@@ -45,8 +48,7 @@ export function runReport(member: Member, group: number): RunReport {
     steps: stepCurves(series),
     evaluations: evaluationCurves(series),
     variance: varianceCurves(series),
-    peakGini: peak?.value ?? null,
-    peakGiniAt: peak?.at ?? null,
+    ...giniCourse(member),
   };
 }
 

@@ -32,6 +32,9 @@ export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) =
   evaluation: { replicas: evaluation.replicas, samples: evaluation.samples },
 });
 
+/** Of this, what holds at every scale: batch and epochs may go with the number of replicas. */
+export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.kind }, model });
+
 /** All that decides a run but the seed. */
 export function withoutSeed({ seed: _, description: __, ...rest }: Experiment) {
   return rest;

@@ -18,7 +18,7 @@ function connectionCurves(view: View): Curve[] {
 
 export const connections: Figure = {
   id: 'connections',
-  title: 'Connections and accuracy over the epochs',
+  title: 'Connections over the epochs',
   caption:
     'Above, the mean test accuracy of the local models; below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later.',
   applies: (view) => runsOf(view).some((run) => run.steps.connections.some((k) => k !== null)),

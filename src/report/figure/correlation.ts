@@ -32,7 +32,7 @@ function dotsOf(view: View, xOf: (group: number) => number | null | undefined): 
       const { accuracy } = report.runs[index]!.summary;
       return accuracy === null ? [] : [100 * accuracy.mean];
     });
-    return [{ name: group.implementation, x, y: 100 * mean, half: 100 * (half ?? 0), runs }];
+    return [{ name: group.name, x, y: 100 * mean, half: 100 * (half ?? 0), runs }];
   });
 }
 
@@ -44,7 +44,7 @@ function scatter(
   x: Plot.ScaleOptions & { readonly text: (x: number) => string },
 ): SvgElement {
   const { text, ...scale } = x;
-  const groups = groupsOf(view).filter(({ implementation }) => dots.some((dot) => dot.name === implementation));
+  const groups = groupsOf(view).filter(({ name }) => dots.some((dot) => dot.name === name));
   const marks = dots.flatMap((dot) => {
     const { colour, symbol } = styleOf(view.report, dot.name, frame.theme);
     return [

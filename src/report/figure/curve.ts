@@ -68,7 +68,7 @@ export function curveOf(
         runs: at.length,
       };
     });
-  return { name: group.implementation, points };
+  return { name: group.name, points };
 }
 
 /** In percent. */
@@ -179,8 +179,8 @@ export function legendOf(
   remark?: (group: Group) => string | undefined,
 ): Entry[] {
   return groups.map((group) => ({
-    name: group.implementation,
-    style: styleOf(report, group.implementation, theme),
+    name: group.name,
+    style: styleOf(report, group.name, theme),
     remark: remark?.(group),
   }));
 }

@@ -52,9 +52,7 @@ export const distance: Figure = {
     };
     const tip = (what: string) => (point: Point) => `step ${number(point.x)}\n${what} ${short(point.y)}`;
     return compose(frame, {
-      legend: legendOf(report, groups, frame, ({ implementation }) =>
-        equal(implementation) ? '0 throughout' : undefined,
-      ),
+      legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),
       panels: [
         {
           height: 360,

@@ -55,7 +55,7 @@ export function defaults(choices: readonly Choice[]): Choices {
 
 /** In the order of the report: colours and symbols go by it. */
 export function implementations(report: Report): readonly string[] {
-  return [...new Set(report.groups.map(({ implementation }) => implementation))];
+  return [...new Set(report.groups.map(({ name }) => name))];
 }
 
 export function styleOf(report: Report, implementation: string, theme: Theme): Style {
@@ -73,7 +73,7 @@ export function comparisonOf({ report, comparison }: View): Comparison {
 /** The groups to draw: of the comparison looked at, without those left out. */
 export function groupsOf(view: View): readonly Group[] {
   const groups = comparisonOf(view).groups.map((index) => view.report.groups[index]!);
-  return groups.filter(({ implementation }) => !view.hidden.has(implementation));
+  return groups.filter(({ name }) => !view.hidden.has(name));
 }
 
 /** The runs of the comparison looked at, of all implementations. */

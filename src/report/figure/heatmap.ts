@@ -71,7 +71,7 @@ function cellMark(cells: readonly Cell[], document: SvgDocument): Plot.Markish {
 
 export const heatmap: Figure = {
   id: 'heatmap',
-  title: 'Variance of every tensor',
+  title: 'Variance by tensor',
   caption:
     'Which parameter tensors differ most between the replicas, and when: a row is a tensor in the order of the model, a column some steps. All implementations share one logarithmic colour scale, so that they can be compared; blank is 0.',
   applies: (view) => hasNorms(view) && measured(view).length > 0,
@@ -80,7 +80,7 @@ export const heatmap: Figure = {
       id: 'implementation',
       label: 'Implementation',
       each: true,
-      options: measured(view).map(({ implementation: name }) => ({ value: name, label: name })),
+      options: measured(view).map(({ name }) => ({ value: name, label: name })),
     },
     statisticChoice,
   ],
@@ -90,7 +90,7 @@ export const heatmap: Figure = {
     const each = groups.map((group) => cellsOf(view.report, group, statistic));
     const at = Math.max(
       0,
-      groups.findIndex(({ implementation }) => implementation === choices.implementation),
+      groups.findIndex(({ name }) => name === choices.implementation),
     );
     const { names, cells } = each[at]!;
     const several = groups[at]!.runs.length;

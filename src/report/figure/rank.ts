@@ -5,7 +5,7 @@ import { comparisonOf, type Figure } from './figure.ts';
 
 export const rank: Figure = {
   id: 'rank',
-  title: 'Variance rank by epoch',
+  title: 'Variance ranks',
   caption:
     'The implementations ranked by the Gini coefficient of every tensor at every step, and the mean of these ranks in each epoch: 1 has the least variance between its replicas. Centralized training is not ranked, its replicas are equal.',
   applies: (view) => comparisonOf(view).rank.epoch.length > 0,
@@ -15,13 +15,13 @@ export const rank: Figure = {
     const { ranked, rank } = comparisonOf(view);
     const shown = ranked
       .map((index, at) => ({ group: report.groups[index]!, at }))
-      .filter(({ group }) => !hidden.has(group.implementation));
+      .filter(({ group }) => !hidden.has(group.name));
     const curves = shown.map(({ group, at }): Curve => {
       const points = rank.byEpoch[at]!.flatMap((y, i) => {
         const x = rank.epoch[i]!;
         return y === null ? [] : [{ step: i, x, y, low: y, high: y, runs: group.runs.length }];
       });
-      return { name: group.implementation, points };
+      return { name: group.name, points };
     });
     return compose(frame, {
       legend: legendOf(

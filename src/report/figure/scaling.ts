@@ -6,7 +6,7 @@ import { type Figure, scales, styleOf } from './figure.ts';
 
 export const scaling: Figure = {
   id: 'scaling',
-  title: 'Accuracy over the number of replicas',
+  title: 'Accuracy over scale',
   caption:
     'Final test accuracy of the local models of each implementation at every scale. Bars are 95 % intervals over the seeds. The samples are dealt to all replicas, so that more replicas take fewer steps an epoch.',
   whole: true,

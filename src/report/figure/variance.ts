@@ -31,7 +31,7 @@ const meanOfAll = 'mean over the tensors';
 
 export const variance: Figure = {
   id: 'variance',
-  title: 'Variance between the replicas over the steps',
+  title: 'Variance over the steps',
   caption:
     'How unequal the replicas’ norms of a parameter tensor are, measured after the local step and before averaging: 0 where all are equal. The symbol marks each line’s largest value; the shaded part is the first fifth of the steps. The band runs over the seeds.',
   applies: hasNorms,
@@ -77,9 +77,7 @@ export const variance: Figure = {
     const tip = (point: Point) => `step ${number(point.x)}\n${statistics[statistic]} ${short(point.y)}`;
     const ys = all.map(({ y }) => y);
     return compose(frame, {
-      legend: legendOf(report, groups, frame, ({ implementation }) =>
-        equal(implementation) ? '0 throughout' : undefined,
-      ),
+      legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),
       panels: [
         {
           height: 360,

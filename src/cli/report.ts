@@ -1,0 +1,57 @@
+import { Command } from 'commander';
+import { UserError } from '../base/error.ts';
+import { buildReport, newestTask } from '../report/build.ts';
+import { exportTables, tableFormats } from '../report/export.ts';
+import { findRuns, type Run, scanRuns } from '../store/runs.ts';
+import { reportMarkdown, reportText } from './report-text.ts';
+
+interface Options {
+  readonly runs: string;
+  readonly mixed?: true;
+  readonly md?: true;
+  readonly json?: true;
+  readonly csv?: string;
+  readonly parquet?: string;
+}
+
+/** The runs named, or those of the task that was run last. */
+function chosen(words: readonly string[], root: string): Run[] {
+  if (words.length > 0) return words.flatMap((word) => findRuns(root, word));
+  const { runs, problems } = scanRuns(root);
+  for (const problem of problems) console.error(`dbench: ${problem}`);
+  if (runs.length === 0)
+    throw new UserError(`there are no runs in ${root}`, { hint: 'start some with: dbench compare' });
+  const newest = newestTask(runs);
+  if (newest.length < runs.length)
+    console.error(
+      `dbench: ${newest.length} of ${runs.length} runs in ${root} are of the task that was run last; name others to report on them\n`,
+    );
+  return newest;
+}
+
+export function command(): Command {
+  return new Command('report')
+    .argument(
+      '[runs...]',
+      'ids, beginnings of ids, patterns with *, or folders; by default the runs of the task that was run last',
+    )
+    .option('--runs <folder>', 'where runs are kept', 'runs')
+    .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
+    .option('--md', 'print Markdown')
+    .option('--json', 'print everything as JSON')
+    .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
+    .option('--parquet <folder>', 'the same as Parquet files')
+    .action(async (words: string[], options: Options) => {
+      const runs = chosen(words, options.runs);
+      const report = await buildReport(runs, options);
+      for (const format of tableFormats) {
+        const folder = options[format];
+        if (folder === undefined) continue;
+        const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
+        for (const file of await exportTables(readable, folder, format)) console.error(`wrote ${file}`);
+      }
+      if (options.json) console.log(JSON.stringify(report));
+      else if (options.md) console.log(reportMarkdown(report));
+      else console.log(reportText(report, Math.min(process.stdout.columns ?? 120, 120)));
+    });
+}
