@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { UserError } from '../base/error.ts';
+import { writeWhole } from '../base/file.ts';
 import { buildReport, newestTask } from '../report/build.ts';
 import { exportTables, tableFormats } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
@@ -10,6 +11,8 @@ interface Options {
   readonly mixed?: true;
   readonly md?: true;
   readonly json?: true;
+  readonly html?: string;
+  readonly figures?: string;
   readonly csv?: string;
   readonly parquet?: string;
 }
@@ -39,6 +42,8 @@ export function command(): Command {
     .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
     .option('--md', 'print Markdown')
     .option('--json', 'print everything as JSON')
+    .option('--html <file>', 'write a page with all figures that opens in any browser')
+    .option('--figures <folder>', 'write every figure as SVG and PNG')
     .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
     .option('--parquet <folder>', 'the same as Parquet files')
     .action(async (words: string[], options: Options) => {
@@ -49,6 +54,15 @@ export function command(): Command {
         if (folder === undefined) continue;
         const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
         for (const file of await exportTables(readable, folder, format)) console.error(`wrote ${file}`);
+      }
+      // Loaded only when asked for: a text alone needs none of what draws.
+      if (options.html !== undefined) {
+        writeWhole(options.html, (await import('../report/html.ts')).reportHtml(report));
+        console.error(`wrote ${options.html}`);
+      }
+      if (options.figures !== undefined) {
+        const files = await (await import('../report/still.ts')).writeStills(report, options.figures);
+        console.error(`wrote ${files.length} files to ${options.figures}`);
       }
       if (options.json) console.log(JSON.stringify(report));
       else if (options.md) console.log(reportMarkdown(report));

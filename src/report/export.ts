@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, renameSync, rmSync } from 'node:fs';
+import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
-import { reason } from '../base/file.ts';
+import { makeFolder, reason } from '../base/file.ts';
 import { type RunSeries, readSeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
 import { type Run, readContext } from '../store/runs.ts';
@@ -55,14 +55,6 @@ export async function exportTables(runs: readonly Run[], folder: string, format:
     return files;
   } finally {
     instance.closeSync();
-  }
-}
-
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
-    throw new UserError(`cannot make the folder ${folder}: ${reason(cause)}`, { cause });
   }
 }
 

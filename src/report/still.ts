@@ -1,9 +1,7 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseHTML } from 'linkedom';
 import sharp from 'sharp';
-import { UserError } from '../base/error.ts';
-import { reason, writeWhole } from '../base/file.ts';
+import { makeFolder, writeWhole } from '../base/file.ts';
 import type { SvgDocument } from './figure/compose.ts';
 import { type Choice, type Choices, defaults, type View } from './figure/figure.ts';
 import { figures } from './figure/figures.ts';
@@ -67,17 +65,15 @@ export async function toPng(svg: string): Promise<Uint8Array> {
   return sharp(Buffer.from(svg), { density: 144 }).png({ compressionLevel: 9, palette: true }).toBuffer();
 }
 
-/** Writes every figure as SVG and PNG; returns the names. */
+/** Writes every figure as SVG and PNG; returns the files. */
 export async function writeStills(report: Report, folder: string): Promise<readonly string[]> {
-  try {
-    mkdirSync(folder, { recursive: true });
-  } catch (cause) {
-    throw new UserError(`cannot make the folder ${folder}: ${reason(cause)}`, { cause });
+  makeFolder(folder);
+  const files: string[] = [];
+  for (const { name, svg } of stillsOf(report)) {
+    const [vector, raster] = [join(folder, `${name}.svg`), join(folder, `${name}.png`)];
+    writeWhole(vector, `${svg}\n`);
+    writeWhole(raster, await toPng(svg));
+    files.push(vector, raster);
   }
-  const stills = stillsOf(report);
-  for (const { name, svg } of stills) {
-    writeWhole(join(folder, `${name}.svg`), `${svg}\n`);
-    writeWhole(join(folder, `${name}.png`), await toPng(svg));
-  }
-  return stills.map(({ name }) => name);
+  return files;
 }
