@@ -7,6 +7,7 @@ export interface SvgElement {
   setAttribute(name: string, value: string): void;
   getAttribute(name: string): string | null;
   append(...children: unknown[]): void;
+  prepend(...children: unknown[]): void;
   querySelector(selector: string): { remove(): void } | null;
 }
 export interface SvgDocument {
@@ -171,6 +172,9 @@ function draw(options: Plot.PlotOptions, { document, width, theme }: Frame): Svg
 /** Legend, sentences and panels one below the other, as one SVG. */
 export function compose(frame: Frame, parts: Parts): SvgElement {
   const panels = parts.panels.map((panel) => draw(panel, frame));
+  // An inner SVG hears the pointer only where something is drawn.
+  const ground = { width: '100%', height: '100%', fill: 'none', 'pointer-events': 'all' };
+  if (!frame.still) for (const panel of panels) panel.prepend(element(frame.document, 'rect', ground));
   const colour = parts.ramp === undefined ? undefined : panels[0]!.scale('color');
   const heads = [
     ...(parts.legend === undefined || parts.legend.length === 0 ? [] : [legend(parts.legend, frame)]),

@@ -104,10 +104,15 @@ export interface Tip {
 }
 
 /** Tooltips at the points nearest to the pointer; what a point says is the same wherever it is drawn. */
-export function tips<T extends Tip>(points: readonly T[], { still, theme }: Frame, options: object = {}) {
+export function tips<T extends Tip>(
+  points: readonly T[],
+  { still, theme }: Frame,
+  options: object = {},
+  point: typeof Plot.pointer = Plot.pointer,
+) {
   if (still) return [];
   const look = { fill: theme.background, stroke: theme.muted, fontSize: 12, lineHeight: 1.25 };
-  return [Plot.tip(points, Plot.pointer({ x: 'x', y: 'y', title: 'text', ...look, ...options }))];
+  return [Plot.tip(points, point({ x: 'x', y: 'y', title: 'text', ...look, ...options }))];
 }
 
 /** Band, line and dots of every curve; bands first, so that no line is behind one. */
@@ -169,7 +174,7 @@ export function curveTips(
     points.map((point) => ({ x: point.x, y: point.y, text: `${name}\n${tip(point)}`, ...facet })),
   );
   const facets = Object.keys(curves[0]?.facet ?? {}).map((side) => [side, side]);
-  return tips(points, frame, Object.fromEntries(facets));
+  return tips(points, frame, { maxRadius: 100, ...Object.fromEntries(facets) }, Plot.pointerX);
 }
 
 export function legendOf(
