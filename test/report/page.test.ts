@@ -144,8 +144,8 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     await page.locator('#shown input[value=D_ring]').uncheck();
     expect(await page.locator('#learning .drawing').textContent()).not.toContain('D_ring');
     // Nothing is left to show, and it says so.
-    for (const box of await page.locator('#shown input:checked').all()) await box.uncheck();
-    expect(await page.locator('#topologies .drawing').textContent()).toContain('Nothing to show');
+    for (const box of await page.locator('#shown input').all()) await box.uncheck();
+    for (const id of ids) expect(await page.locator(`#${id} .drawing`).textContent()).toContain('Nothing to show');
     for (const box of await page.locator('#shown input').all()) await box.check();
     await page.locator('#comparison input').last().check();
     expect(await all()).toEqual(atTwelve);
