@@ -7,7 +7,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { findRun, type Run, scanRuns } from '../store/runs.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
-import { setOption } from './options.ts';
+import { defaultRuns, jsonOption, runsOption, setOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
@@ -26,10 +26,6 @@ function workers(text: string): number {
     hint: 'leave it out to use every core',
   });
 }
-
-const defaultRuns = 'runs';
-const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default(defaultRuns);
-const jsonOption = () => new Option('--json', 'print JSON');
 
 function common(command: Command): Command {
   return command

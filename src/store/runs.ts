@@ -158,6 +158,7 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
     if (!existsSync(path)) continue;
     try {
       const run = at(root, id, readJson(path) as Experiment);
+      readResult(run);
       found.push({ run, startedAt: readContext(run).startedAt });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

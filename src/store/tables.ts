@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
+import { UserError } from '../base/error.ts';
+import { eventTables, inUse, query, unreadable } from './database.ts';
+import { type Run, readContext, readResult, statusOf } from './runs.ts';
+
+/** A table over the events of all runs: every column as SQL over one run's database, which `from` selects of. */
+interface EventTable {
+  readonly summary: string;
+  readonly from: (database: string) => string;
+  readonly columns: Readonly<Record<string, string>>;
+}
+
+const same = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, name]));
+const meanOf = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `list_avg(${name})`]));
+const eachOf = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `unnest(${name})`]));
+/** The position in a list with a value for each replica. */
+const replicaIn = (list: string) => ({ replica: `unnest(range(len(${list})))::integer` });
+
+/** 0 where all replicas are equal, as `dispersion` of base/statistics.ts has it; v is sorted, n its length, m its mean. */
+const unlessEqual = (formula: string) => `case when v[1] = v[n] and not isnan(m) then 0 else ${formula} end`;
+
+const eventTablesOfAllRuns = {
+  steps: {
+    summary: 'one row a step; loss, accuracy and gradient norm are means over the replicas',
+    from: (database) => `${database}.steps`,
+    columns: {
+      ...same('step', 'epoch', 'connections', 'learning_rate'),
+      ...meanOf('loss', 'accuracy', 'gradient_norm'),
+      ...same('distance', 'controlled_distance', 'target_distance', 'gossips', 'sent_bytes', 'sent_messages'),
+      ...same('data_ms', 'compute_ms', 'mix_ms', 'wait_ms', 'probe_ms'),
+    },
+  },
+  replica_steps: {
+    summary: 'one row a step and replica, on its own batch',
+    from: (database) => `${database}.steps`,
+    columns: { ...same('step'), ...replicaIn('loss'), ...eachOf('loss', 'accuracy', 'gradient_norm') },
+  },
+  norms: {
+    summary: 'one row a probed step, tensor and replica: its L2 norm before averaging',
+    from: (database) => `${database}.norms`,
+    columns: { ...same('step', 'tensor'), ...replicaIn('norm'), ...eachOf('norm') },
+  },
+  dispersion: {
+    summary: 'one row a probed step and tensor: how unequal the norms of the replicas are',
+    from: (database) =>
+      `(select step, tensor, list_sort(norm) v, len(norm) n, list_avg(norm) m from ${database}.norms)`,
+    columns: {
+      ...same('step', 'tensor'),
+      index_of_dispersion: unlessEqual('list_var_pop(v) / m'),
+      coefficient_of_variation: unlessEqual('list_stddev_pop(v) / m'),
+      quartile_coefficient: unlessEqual(
+        'coalesce((v[3 * n // 4 + 1] - v[n // 4 + 1]) / nullif(v[3 * n // 4 + 1] + v[n // 4 + 1], 0), 0)',
+      ),
+      gini: unlessEqual('list_sum(list_transform(v, lambda x, i: (2 * i - 1 - n) * x)) / (n * n * m)'),
+    },
+  },
+  evaluations: {
+    summary: 'one row an evaluation on the test set: local models (mean, least, largest) and their average',
+    from: (database) => `${database}.evaluations`,
+    columns: {
+      ...same('step', 'epoch'),
+      replicas: 'len(replicas)::integer',
+      ...same('samples'),
+      ...meanOf('loss', 'accuracy'),
+      accuracy_min: 'list_min(accuracy)',
+      accuracy_max: 'list_max(accuracy)',
+      ...same('merged_loss', 'merged_accuracy', 'ms'),
+    },
+  },
+  replica_evaluations: {
+    summary: 'one row an evaluation and replica',
+    from: (database) => `${database}.evaluations`,
+    columns: { ...same('step', 'epoch'), replica: 'unnest(replicas)::integer', ...eachOf('loss', 'accuracy') },
+  },
+  tensors: {
+    summary: 'the parameter tensors of the model, in order',
+    from: (database) => `${database}.tensors`,
+    columns: same('tensor', 'name', 'shape', 'kind', 'size'),
+  },
+} satisfies Record<string, EventTable>;
+
+/** What is known of a run without its events. */
+const settings = {
+  run: 'varchar',
+  name: 'varchar',
+  status: 'varchar',
+  seed: 'bigint',
+  replicas: 'integer',
+  batch: 'integer',
+  epochs: 'integer',
+  data: 'varchar',
+  model: 'varchar',
+  algorithm: 'varchar',
+  topology: 'varchar',
+  started_at: 'timestamp',
+  seconds: 'double',
+  params_sha256: 'varchar',
+  experiment: 'json',
+};
+
+/** What its events add: over all steps, and at the last evaluation. */
+const outcomes = {
+  steps: 'count(*)::integer',
+  connections: 'avg(connections)',
+  sent_bytes: 'sum(sent_bytes)',
+  final_distance: 'arg_max(distance, step)',
+};
+const finals = ['accuracy', 'loss', 'merged_accuracy', 'merged_loss'];
+
+const { experiment: _, ...known } = settings;
+const runColumns = [...Object.keys(known), ...Object.keys(outcomes), ...finals];
+
+export type TableName = keyof typeof eventTablesOfAllRuns | 'runs' | 'experiments';
+
+/** The tidy tables over any number of runs: what there is to ask, and to export. */
+export const tidyTables: Readonly<
+  Record<TableName, { readonly summary: string; readonly columns: readonly string[] }>
+> = {
+  runs: {
+    summary: 'one row a run; accuracy and loss on the test set at the last evaluation, mean of the local models',
+    columns: runColumns,
+  },
+  ...(Object.fromEntries(
+    Object.entries(eventTablesOfAllRuns).map(([name, { summary, columns }]) => [
+      name,
+      { summary, columns: ['run', ...Object.keys(columns)] },
+    ]),
+  ) as Record<keyof typeof eventTablesOfAllRuns, { summary: string; columns: string[] }>),
+  experiments: { summary: 'every setting of a run, as JSON', columns: ['run', 'experiment'] },
+};
+
+const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
+const literal = (value: unknown) =>
+  value === null || value === undefined ? 'null' : typeof value === 'number' ? String(value) : text(String(value));
+
+function settingsOf(run: Run): Record<keyof typeof settings, unknown> {
+  const { experiment } = run;
+  const status = statusOf(run);
+  const result = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
+  return {
+    run: run.id,
+    name: experiment.name,
+    status,
+    seed: experiment.seed,
+    replicas: experiment.replicas,
+    batch: experiment.batch,
+    epochs: experiment.epochs,
+    data: experiment.data.kind,
+    model: experiment.model.kind,
+    algorithm: experiment.algorithm.kind,
+    topology: experiment.algorithm.kind === 'centralized' ? 'complete' : experiment.topology.kind,
+    started_at: readContext(run).startedAt.replace(/Z$/, ''),
+    seconds: result?.seconds,
+    params_sha256: result?.paramsSha256,
+    experiment: JSON.stringify(experiment),
+  };
+}
+
+/** A view over all attached databases; the first, without rows, gives it its types. */
+function viewOf(name: string, { from, columns }: EventTable, attached: readonly Attached[]): string {
+  const list = Object.entries(columns).map(([column, sql]) => `${sql} as ${column}`);
+  const select = (run: string, database: string) => `select ${run} as run, ${list} from ${from(database)}`;
+  const parts = attached.map(({ run, alias }) => select(text(run.id), alias));
+  return `create view ${name} as ${[select('null::varchar', 'none'), ...parts].join(' union all ')}`;
+}
+
+const runsView = `
+  create view experiments as select run, experiment from settings;
+  create view runs as select ${runColumns.join(', ')}
+  from settings
+  left join (select run, ${Object.entries(outcomes).map(([name, sql]) => `${sql} as ${name}`)} from steps group by run) using (run)
+  left join (select run, ${finals.map((name) => `arg_max_null(${name}, step) as ${name}`)} from evaluations group by run) using (run)
+  order by started_at, run`;
+
+interface Attached {
+  readonly run: Run;
+  readonly alias: string;
+}
+
+/** The tidy tables over the events of many runs, open for questions. Nothing is copied: a question reads the runs' own files. */
+export class Tables {
+  /** Runs whose events are not here, and why. */
+  readonly problems: readonly string[];
+  readonly #instance: DuckDBInstance;
+  readonly #connection: DuckDBConnection;
+
+  private constructor(instance: DuckDBInstance, connection: DuckDBConnection, problems: readonly string[]) {
+    this.#instance = instance;
+    this.#connection = connection;
+    this.problems = problems;
+  }
+
+  /**
+   * A run that is being written, or whose events cannot be read, is left out of all tables but `runs` and `experiments`.
+   * Damage inside a file shows only when that part is read: `thorough` reads every file to its end first.
+   */
+  static async open(runs: readonly Run[], { thorough = false } = {}): Promise<Tables> {
+    const instance = await DuckDBInstance.create(':memory:', {
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      // A folder of its own: what is in it stays writable for a question.
+      temp_directory: join(tmpdir(), `dbench-tables-${randomUUID()}`),
+    });
+    const connection = await instance.connect();
+    await connection.run(`attach ':memory:' as none; use none; ${eventTables}; use memory`);
+    const { attached, problems } = await attachAll(connection, runs, thorough);
+    for (const [name, table] of Object.entries(eventTablesOfAllRuns))
+      await connection.run(viewOf(name, table, attached));
+    await connection.run(
+      `create table settings (${Object.entries(settings).map(([name, type]) => `${name} ${type}`)})`,
+    );
+    const rows = runs.map((run) => `(${Object.values(settingsOf(run)).map(literal)})`);
+    if (rows.length > 0) await connection.run(`insert into settings values ${rows}`);
+    await connection.run(runsView);
+    return new Tables(instance, connection, problems);
+  }
+
+  /** From now on no other file can be read, and none written. */
+  async seal(): Promise<void> {
+    await this.#connection.run('set enable_external_access = false; set lock_configuration = true');
+  }
+
+  ask(sql: string): Promise<DuckDBResultReader> {
+    return this.#connection.runAndReadAll(sql);
+  }
+
+  close(): void {
+    this.#connection.closeSync();
+    this.#instance.closeSync();
+  }
+}
+
+/** Fails where a part of a run's events cannot be read. */
+const readWhole = ({ database }: Run) =>
+  query(database, async (rows) => {
+    for (const { name } of await rows('select table_name as name from duckdb_tables()'))
+      await rows(`select count(hash(t)) from "${name}" t`);
+  });
+
+/** Opens the events of all runs that can be read, and says why the others cannot. */
+async function attachAll(
+  connection: DuckDBConnection,
+  runs: readonly Run[],
+  thorough: boolean,
+): Promise<{ attached: readonly Attached[]; problems: readonly string[] }> {
+  const problems: string[] = [];
+  const opened: Attached[] = [];
+  for (const [index, run] of runs.entries()) {
+    const alias = `r${index}`;
+    try {
+      if (!existsSync(run.database)) throw new UserError(`${run.id} has no events yet`);
+      if (thorough) await readWhole(run);
+      await connection.run(`attach ${text(run.database)} as ${alias} (read_only)`);
+      opened.push({ run, alias });
+    } catch (cause) {
+      if (cause instanceof UserError) problems.push(cause.message);
+      else if (inUse(cause)) problems.push(`${run.id} is being written by another process`);
+      else problems.push(unreadable(run.database, cause).message);
+    }
+  }
+  // Killed before its first flush, or written by another version: a table or a column is missing.
+  const columns = await connection.runAndReadAll(`
+    with columns as (select database_name, table_name || '.' || column_name as name from duckdb_columns())
+    select database_name, min(name) from
+      (select o.database_name, w.name from (select distinct database_name from duckdb_databases()) o, columns w
+        where w.database_name = 'none' except select * from columns) group by database_name`);
+  const missing = new Map(columns.getRows() as [string, string][]);
+  const attached = opened.filter(({ alias }) => !missing.has(alias));
+  for (const { run, alias } of opened)
+    if (missing.has(alias)) problems.push(`${run.database} has no ${missing.get(alias)}`);
+  return { attached, problems };
+}
