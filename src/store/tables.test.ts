@@ -82,10 +82,10 @@ function start(name: string, seed: number): Run {
   return createRun(root, experiment!, machineContext(1, 'onnx'));
 }
 
-async function store(name: string, seed: number): Promise<Run> {
+async function store(name: string, seed: number, more: readonly Event[] = []): Promise<Run> {
   const run = start(name, seed);
   const written = await EventStore.open(run.database);
-  for (const event of events) await written.append(event);
+  for (const event of [...events, ...more]) await written.append(event);
   written.close();
   writeResult(run, { status: 'complete', step: 2, paramsSha256: 'abc', seconds: 3 });
   return run;
@@ -164,6 +164,13 @@ describe('the tidy tables', () => {
     });
     expect(rows).toHaveLength(4);
     expect(rows[1]).toMatchObject({ gini: 0, quartile_coefficient: 0, index_of_dispersion: 0 });
+  });
+
+  it('take what a diverged run leaves behind', async () => {
+    const norms = [[1, Number.NaN], Array(2).fill(Number.NaN), [1, Number.POSITIVE_INFINITY], [1e300, 2e300]];
+    const diverged = await store('diverged', 6, [{ type: 'norms', step: 2, norms }]);
+    const rows = await ask([diverged], 'select * from dispersion where step = 2 order by tensor');
+    expect(rows.map((row) => row.gini)).toEqual([Number.NaN, Number.NaN, Number.NaN, expect.closeTo(1 / 6, 12)]);
   });
 
   it('leave out what cannot be read, and say so; the run itself is still listed', async () => {

@@ -23,6 +23,9 @@ const replicaIn = (list: string) => ({ replica: `unnest(range(len(${list})))::in
 /** 0 where all replicas are equal, as `dispersion` of base/statistics.ts has it; v is sorted, n its length, m its mean. */
 const unlessEqual = (formula: string) => `case when v[1] = v[n] and not isnan(m) then 0 else ${formula} end`;
 
+/** Unlike DuckDB's own function it takes what a diverged run leaves behind: NaN and ∞. */
+const variance = 'list_sum(list_transform(v, lambda x: (x - m) * (x - m))) / n';
+
 const eventTablesOfAllRuns = {
   steps: {
     summary: 'one row a step; loss, accuracy and gradient norm are means over the replicas',
@@ -50,8 +53,8 @@ const eventTablesOfAllRuns = {
       `(select step, tensor, list_sort(norm) v, len(norm) n, list_avg(norm) m from ${database}.norms)`,
     columns: {
       ...same('step', 'tensor'),
-      index_of_dispersion: unlessEqual('list_var_pop(v) / m'),
-      coefficient_of_variation: unlessEqual('list_stddev_pop(v) / m'),
+      index_of_dispersion: unlessEqual(`${variance} / m`),
+      coefficient_of_variation: unlessEqual(`sqrt(${variance}) / m`),
       quartile_coefficient: unlessEqual(
         'coalesce((v[3 * n // 4 + 1] - v[n // 4 + 1]) / nullif(v[3 * n // 4 + 1] + v[n // 4 + 1], 0), 0)',
       ),
