@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { UserError } from './error.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -24,6 +24,15 @@ export function readText(path: string, what: string): string {
     return readFileSync(path, 'utf8');
   } catch (cause) {
     throw new UserError(`cannot read the ${what} ${path}: ${reason(cause)}`, { cause });
+  }
+}
+
+/** With all folders above it; nothing happens where it is. */
+export function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (cause) {
+    throw new UserError(`cannot make the folder ${folder}: ${reason(cause)}`, { cause });
   }
 }
 

@@ -16,6 +16,7 @@ const purposes = [
   'synthetic',
   'evaluate',
   'test',
+  'permutation',
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -17,7 +17,7 @@ export function variance(values: Numbers): number {
 }
 
 function sorted(values: Numbers): Float64Array {
-  return Float64Array.from(values).sort();
+  return new Float64Array(values).sort();
 }
 
 /** Quantile q ∈ [0, 1], linear between order statistics (the default of NumPy and R). */
@@ -92,4 +92,32 @@ export function pearson(x: Numbers, y: Numbers): number {
 /** Spearman's ρ: the Pearson correlation of the ranks. */
 export function spearman(x: Numbers, y: Numbers): number {
   return pearson(ranks(x), ranks(y));
+}
+
+/**
+ * P(|T| < √df·tan θ) for Student's t with a whole number of degrees of freedom: a finite sum in θ.
+ *
+ * Abramowitz and Stegun, "Handbook of mathematical functions", 1964, 26.7.3 and 26.7.4.
+ */
+function studentWithin(theta: number, df: number): number {
+  const [sin, cos] = [Math.sin(theta), Math.cos(theta)];
+  const odd = df % 2 === 1;
+  let term = odd ? cos : 1;
+  let series = df === 1 ? 0 : term;
+  for (let i = odd ? 3 : 2; i <= df - 2; i += 2) {
+    term *= ((i - 1) / i) * cos * cos;
+    series += term;
+  }
+  return odd ? (2 / Math.PI) * (theta + sin * series) : sin * series;
+}
+
+/** The t that |T| stays below with the given probability, for a whole number of degrees of freedom. */
+export function studentQuantile(probability: number, df: number): number {
+  let [low, high] = [0, Math.PI / 2];
+  for (let i = 0; i < 60; i++) {
+    const middle = (low + high) / 2;
+    if (studentWithin(middle, df) < probability) low = middle;
+    else high = middle;
+  }
+  return Math.sqrt(df) * Math.tan((low + high) / 2);
 }

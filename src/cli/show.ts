@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
+import { summarizeRun } from '../metric/summary.ts';
 import { findRun, readContext } from '../store/runs.ts';
-import { summarizeRun } from '../store/summary.ts';
 import { jsonOption, runsOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';
 import { duration } from './progress.ts';

@@ -1,6 +1,6 @@
 import { UserError } from '../base/error.ts';
+import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
 import type { Run } from '../store/runs.ts';
-import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
 import { bytes, number, table } from './print.ts';
 import { duration } from './progress.ts';
 

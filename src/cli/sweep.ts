@@ -1,9 +1,9 @@
 import { UserError } from '../base/error.ts';
 import type { Planned } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
+import type { RunSummary } from '../metric/summary.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { type Run, type Status, standing } from '../store/runs.ts';
-import type { RunSummary } from '../store/summary.ts';
 import { follow, interruptible } from './follow.ts';
 import { number } from './print.ts';
 import { duration, RunProgress } from './progress.ts';

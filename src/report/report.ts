@@ -1,7 +1,11 @@
 import type { Dispersion } from '../base/statistics.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import type { Correlation } from '../metric/correlation.ts';
+import type { Estimate } from '../metric/estimate.ts';
+import type { RunSummary } from '../metric/summary.ts';
 import type { Context } from '../store/context.ts';
-import type { RunSummary } from '../store/summary.ts';
+
+export type { Correlation, Estimate };
 
 /**
  * What a report says, as plain data computed from stored events: `--json` prints it, the page and the exported figures draw it.
@@ -42,6 +46,9 @@ export interface RunReport {
   readonly steps: {
     /** The last step of the bucket, counted from 0. */
     readonly step: readonly number[];
+    /** How many steps a point stands for; 1 when nothing was thinned out. */
+    readonly stepsPerPoint: number;
+    /** Epochs done with that step, in fractions. */
     readonly epoch: readonly number[];
     /** Since the start of the run: of training alone, without evaluation; sent by one replica, mean over the replicas. */
     readonly seconds: readonly number[];
@@ -78,17 +85,12 @@ export interface RunReport {
   /** Step at which the mean Gini is largest, as a share of all steps: the variance peaks early. Of all steps, not of the points. */
   readonly peakGiniAt: number | null;
   readonly peakGini: number | null;
-}
-
-/** A figure over seeds: mean and 95 % interval by Student's t; `half` is null with one seed. */
-export interface Estimate {
-  readonly mean: number;
-  readonly half: number | null;
-  readonly seeds: number;
+  /** The mean Gini over the last fifth of the steps: the variance fades. */
+  readonly lateGini: number | null;
 }
 
 export interface Group {
-  /** The name of the variant: D_ring. */
+  /** The name of the variant, with those settings that tell it from others of the same name and scale: D_ring. */
   readonly name: string;
   /** The name, with the scale where the report has several: D_ring, n = 64. */
   readonly label: string;
@@ -96,14 +98,18 @@ export interface Group {
   /** Indices into runs. */
   readonly runs: readonly number[];
   readonly seeds: readonly number[];
+  /** Runs that came to their end: figures are over these. Without any, over those there are, and the group is not compared. */
+  readonly complete: number;
   readonly accuracy: Estimate | null;
   readonly mergedAccuracy: Estimate | null;
   readonly loss: Estimate | null;
   readonly connections: Estimate | null;
   readonly sentBytes: Estimate | null;
+  /** Of training alone, without evaluation. */
   readonly seconds: Estimate | null;
   readonly peakGini: Estimate | null;
   readonly peakGiniAt: Estimate | null;
+  readonly lateGini: Estimate | null;
   readonly finalDistance: Estimate | null;
   /** Cost until the mean test accuracy of the local models first reaches each target of the comparison; null: never. */
   readonly reached: readonly {
@@ -116,37 +122,36 @@ export interface Group {
   }[];
 }
 
-/** Spearman's ρ with a permutation p-value; null where there are fewer than three points or one side is constant. */
-export interface Correlation {
-  readonly rho: number | null;
-  readonly p: number | null;
-  readonly points: number;
-}
-
 export interface Comparison {
+  /** n = 64, and settings where the report has several tasks of that scale. */
+  readonly label: string;
   readonly replicas: number;
   /** Indices into groups. */
   readonly groups: readonly number[];
-  /** Groups that are ranked: those with norms, centralized ones apart, whose replicas are equal. */
+  /** Groups that are ranked: complete ones with norms, centralized ones apart, whose replicas are equal. */
   readonly ranked: readonly number[];
+  /** Seeds that all of these have: ranks are taken within each, then averaged. */
+  readonly seeds: readonly number[];
   /** Mean rank of each ranked group by Gini, 1 the least: over tensors and steps of an epoch, and over everything. */
   readonly rank: {
     readonly epoch: readonly number[];
     readonly byEpoch: readonly Column[];
     /** The first fifth of the steps, the rest, and all. */
-    readonly early: readonly number[];
-    readonly late: readonly number[];
-    readonly all: readonly number[];
+    readonly early: Column;
+    readonly late: Column;
+    readonly all: Column;
     /** byTensor[group][tensor] */
-    readonly byTensor: readonly (readonly number[])[];
+    readonly byTensor: readonly Column[];
   };
-  /** Against the final accuracy, one point a group (mean over seeds), and one point a run. */
+  /** Against the final accuracy, one point a decentralized group (mean over seeds). */
   readonly connectionsAccuracy: Correlation;
   readonly varianceAccuracy: Correlation & { readonly early: Correlation; readonly late: Correlation };
 }
 
 export interface Scaling {
   readonly name: string;
+  /** Indices into groups, one a scale. */
+  readonly groups: readonly number[];
   readonly replicas: readonly number[];
   readonly accuracy: readonly (Estimate | null)[];
   readonly correlation: Correlation;
@@ -157,8 +162,12 @@ export interface Observation {
   /** 1 scale, 2 connections, 3 variance, ada */
   readonly kind: 'scale' | 'connections' | 'variance' | 'ada';
   readonly claim: string;
+  /** When it counts as true. */
+  readonly criterion: string;
   /** null: these runs cannot tell. */
   readonly holds: boolean | null;
-  /** With the numbers. */
+  /** With the numbers; where there are several scales, those of the largest. */
   readonly finding: string;
+  /** The finding at every scale, where there are several. */
+  readonly details: readonly string[];
 }

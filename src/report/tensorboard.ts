@@ -1,8 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import protobuf from 'protobufjs';
-import { UserError } from '../base/error.ts';
-import { reason, writeWhole } from '../base/file.ts';
+import { makeFolder, writeWhole } from '../base/file.ts';
 import { type Run, readContext } from '../store/runs.ts';
 import { Tables } from '../store/tables.ts';
 
@@ -141,13 +139,5 @@ export async function writeTensorBoard(runs: readonly Run[], folder: string): Pr
     return { files, problems: tables.problems };
   } finally {
     tables.close();
-  }
-}
-
-function makeFolder(path: string): void {
-  try {
-    mkdirSync(path, { recursive: true });
-  } catch (cause) {
-    throw new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
   }
 }

@@ -1,5 +1,12 @@
 import { existsSync } from 'node:fs';
-import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
+import {
+  DOUBLE,
+  type DuckDBAppender,
+  type DuckDBConnection,
+  type DuckDBDataChunk,
+  DuckDBInstance,
+  LIST,
+} from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
 import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
 
@@ -179,10 +186,15 @@ export const inUse = (cause: unknown) => (cause as Error).message.includes('Coul
 export const unreadable = (path: string, cause: unknown) =>
   new UserError(`${path} cannot be read: ${(cause as Error).message.split('\n')[0]}`, { cause });
 
-type Query = (sql: string) => Promise<Record<string, unknown>[]>;
+/** What can be asked of stored events. */
+export interface Events {
+  rows(sql: string): Promise<Record<string, unknown>[]>;
+  /** The same, some thousand rows at a time: for what is too large to be held at once. */
+  chunks(sql: string): AsyncGenerator<DuckDBDataChunk>;
+}
 
 /** Asks the events of a run; undefined where there are none yet, or another process is writing them. */
-export async function query<T>(path: string, ask: (rows: Query) => Promise<T>): Promise<T | undefined> {
+export async function query<T>(path: string, ask: (events: Events) => Promise<T>): Promise<T | undefined> {
   if (!existsSync(path)) return undefined;
   let instance: DuckDBInstance;
   try {
@@ -193,9 +205,17 @@ export async function query<T>(path: string, ask: (rows: Query) => Promise<T>): 
   }
   try {
     const connection = await instance.connect();
-    return await ask(async (sql) => {
-      const found = await connection.runAndReadAll(sql).catch((cause) => Promise.reject(unreadable(path, cause)));
-      return found.getRowObjectsJson();
+    const readable = <R>(reading: Promise<R>) => reading.catch((cause) => Promise.reject(unreadable(path, cause)));
+    return await ask({
+      rows: async (sql) => (await readable(connection.runAndReadAll(sql))).getRowObjectsJson(),
+      chunks: async function* (sql) {
+        const result = await readable(connection.stream(sql));
+        for (;;) {
+          const chunk = await readable(result.fetchChunk());
+          if (chunk === null || chunk.rowCount === 0) return;
+          yield chunk;
+        }
+      },
     });
   } finally {
     instance.closeSync();

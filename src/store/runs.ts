@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import { suggest, UserError } from '../base/error.ts';
 import { readText, reason, writeWhole } from '../base/file.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
@@ -221,4 +221,24 @@ export function findRun(root: string, id: string): Run {
             runs.map((run) => run.id),
           ),
   });
+}
+
+/**
+ * The runs that a word stands for, oldest first: a run's folder, a folder of runs, an id, the beginning of ids, or a pattern of ids
+ * with `*`.
+ */
+export function findRuns(root: string, word: string): Run[] {
+  if (existsSync(join(word, 'experiment.json'))) return [findRun(dirname(resolve(word)), basename(resolve(word)))];
+  if (existsSync(word) && statSync(word).isDirectory()) {
+    const { runs, problems } = scanRuns(word);
+    if (runs.length > 0) return runs;
+    throw new UserError(problems[0] ?? `there are no runs in the folder ${word}`);
+  }
+  const { runs } = scanRuns(root);
+  const exact = runs.filter((run) => run.id === word);
+  if (exact.length > 0) return exact;
+  const pattern = word.replaceAll(/[^\w*]/g, '\\$&').replaceAll('*', '.*');
+  const matching = new RegExp(`^${pattern}${word.includes('*') ? '$' : ''}`);
+  const found = runs.filter((run) => matching.test(run.id));
+  return found.length > 0 ? found : [findRun(root, word)];
 }

@@ -239,7 +239,7 @@ export class Tables {
 
 /** Fails where a part of a run's events cannot be read. */
 const readWhole = ({ database }: Run) =>
-  query(database, async (rows) => {
+  query(database, async ({ rows }) => {
     for (const { name } of await rows('select table_name as name from duckdb_tables()'))
       await rows(`select count(hash(t)) from "${name}" t`);
   });

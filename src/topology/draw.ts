@@ -154,7 +154,7 @@ function densityOf(edges: readonly [number, number][], { sources, radius }: Pane
   return length / (Math.PI * radius ** 2);
 }
 
-function drawPanel(panel: Panel, directed: boolean, every: number): string {
+function drawPanel(panel: Panel, directed: boolean, every: number, numbered = true): string {
   const { centre, radius, sources, caption } = panel;
   const n = sources.length;
   const small = radius < 200;
@@ -176,7 +176,7 @@ function drawPanel(panel: Panel, directed: boolean, every: number): string {
           head,
         ),
     nodes(n, panel, size),
-    labels(n, panel, size + 3),
+    numbered ? labels(n, panel, size + 3) : '',
     caption === undefined
       ? ''
       : `<text class="step" x="${coordinate(centre.x)}" y="${coordinate(centre.y + radius + 50)}" font-size="13">${escaped(caption)}</text>`,
@@ -268,6 +268,25 @@ const style = `
 .dbench-topology .nodes circle{fill:#e69f00;stroke:#12171d}
 .dbench-topology .dots{stroke:#e69f00}
 }`;
+
+/** The side of the square that `drawSmall` fills. */
+export const smallSize = 240;
+const mostSmallEdges = 2100;
+
+/**
+ * The first step as bare shapes with the classes rim, edges, arrows, nodes and dots, to be put into a page or a larger drawing; one
+ * in `every` edges is drawn.
+ */
+export function drawSmall(topology: Topology): { shapes: string; every: number } {
+  const { sources } = topology.round(0);
+  const centre = { x: smallSize / 2, y: smallSize / 2 };
+  const panel: Panel = { centre, radius: smallSize / 2 - 10, sources, caption: undefined };
+  const every = Math.max(
+    oneIn([panel], topology.directed),
+    Math.ceil(edgesOf(sources, topology.directed).length / mostSmallEdges),
+  );
+  return { shapes: drawPanel(panel, topology.directed, every, false), every };
+}
 
 /** A topology as an SVG: replicas on a circle, an edge a chord, one panel a step where the steps differ. */
 export function drawTopology(topology: Topology, summary: TopologySummary): string {

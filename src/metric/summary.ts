@@ -1,7 +1,7 @@
-import { dispersion, mean } from '../base/statistics.ts';
 import { checkpointsIn } from '../engine/checkpoint.ts';
-import { query } from './database.ts';
-import { type Run, readResult, type Status, statusOf } from './runs.ts';
+import { type Run, readResult, type Status, statusOf } from '../store/runs.ts';
+import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
+import { type RunSeries, readSeries, type Series } from './series.ts';
 
 /** A run at a glance, computed from its events; null where something is not known, or not yet. */
 export interface RunSummary {
@@ -35,8 +35,6 @@ export interface RunSummary {
   readonly paramsSha256: string | null;
 }
 
-const numeric = (value: unknown): number | null => (value === null || value === undefined ? null : Number(value));
-
 /** What is known without the events: all there is while another process is writing them. */
 export function outlineRun(run: Run): RunSummary {
   const status = statusOf(run);
@@ -67,45 +65,33 @@ export function outlineRun(run: Run): RunSummary {
   };
 }
 
-export async function summarizeRun(run: Run): Promise<RunSummary> {
-  const outline = outlineRun(run);
-  const figures = await query(run.database, async (rows): Promise<Partial<RunSummary>> => {
-    const [steps] = await rows(`
-      select count(*) n, avg(connections) connections, max(distance) peak, arg_max(distance, step) final,
-        sum(sent_bytes) bytes, sum(sent_messages) messages, sum(gossips) gossips,
-        avg(data_ms + compute_ms + mix_ms + wait_ms + probe_ms) ms, sum(compute_ms) / sum(data_ms + compute_ms + mix_ms + wait_ms + probe_ms) compute_share
-      from steps`);
-    const [last] = await rows('select * from evaluations order by step desc limit 1');
-    const norms = await rows('select step, norm from norms order by step');
-    const accuracy = (last?.accuracy as number[] | undefined)?.map(Number);
-    return {
-      steps: Number(steps!.n),
-      connections: numeric(steps!.connections),
-      accuracy: accuracy ? { mean: mean(accuracy), min: Math.min(...accuracy), max: Math.max(...accuracy) } : null,
-      loss: last ? mean((last.loss as number[]).map(Number)) : null,
-      mergedAccuracy: numeric(last?.merged_accuracy),
-      mergedLoss: numeric(last?.merged_loss),
-      peakGini: peakGini(norms),
-      peakDistance: numeric(steps!.peak),
-      finalDistance: numeric(steps!.final),
-      sentBytes: Number(steps!.bytes ?? 0),
-      sentMessages: Number(steps!.messages ?? 0),
-      gossips: Number(steps!.gossips ?? 0),
-      stepMs: numeric(steps!.ms),
-      computeShare: numeric(steps!.compute_share),
-    };
-  });
-  return { ...outline, ...figures };
-}
+export const summarizeRun = async (run: Run): Promise<RunSummary> => summaryOf(run, await readSeries(run.database));
 
-function peakGini(rows: readonly Record<string, unknown>[]): number | null {
-  const byStep = new Map<number, number[]>();
-  for (const { step, norm } of rows) {
-    const list = byStep.get(Number(step)) ?? [];
-    list.push(dispersion((norm as number[]).map(Number)).gini);
-    byStep.set(Number(step), list);
-  }
-  let peak: number | null = null;
-  for (const ginis of byStep.values()) peak = Math.max(peak ?? 0, mean(ginis));
-  return peak;
+/** What the series show, where there are any. */
+export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
+  const outline = outlineRun(run);
+  if (series === undefined) return outline;
+  const { steps, evaluations, variance } = series;
+  const last = (values: Series) => finite(values.at(-1));
+  const accuracy = last(evaluations.accuracy.mean);
+  return {
+    ...outline,
+    steps: steps.step.length,
+    connections: finite(meanOfMeasured(steps.connections)),
+    accuracy:
+      accuracy === null
+        ? null
+        : { mean: accuracy, min: last(evaluations.accuracy.min)!, max: last(evaluations.accuracy.max)! },
+    loss: last(evaluations.loss.mean),
+    mergedAccuracy: last(evaluations.mergedAccuracy),
+    mergedLoss: last(evaluations.mergedLoss),
+    peakGini: peakOf(tensorMeans(variance.gini, series.tensors.length))?.value ?? null,
+    peakDistance: peakOf(steps.distance)?.value ?? null,
+    finalDistance: finite(steps.distance.findLast((distance) => !Number.isNaN(distance))),
+    sentBytes: sum(steps.sentBytes),
+    sentMessages: sum(steps.sentMessages),
+    gossips: sum(steps.gossips),
+    stepMs: finite(meanOfMeasured(steps.ms)),
+    computeShare: finite(sum(steps.computeMs) / sum(steps.ms)),
+  };
 }

@@ -1,0 +1,81 @@
+import { Command } from 'commander';
+import { UserError } from '../base/error.ts';
+import { writeWhole } from '../base/file.ts';
+import { buildReport, newestTask } from '../report/build.ts';
+import { exportTables, tableFormats } from '../report/export.ts';
+import { findRuns, type Run, scanRuns } from '../store/runs.ts';
+import { runsOption } from './options.ts';
+import { reportMarkdown, reportText } from './report-text.ts';
+
+interface Options {
+  readonly runs: string;
+  readonly mixed?: true;
+  readonly md?: true;
+  readonly json?: true;
+  readonly html?: string;
+  readonly figures?: string;
+  readonly csv?: string;
+  readonly parquet?: string;
+  readonly tensorboard?: string;
+}
+
+/** The runs named, or those of the task that was run last. */
+function chosen(words: readonly string[], root: string): Run[] {
+  if (words.length > 0) return words.flatMap((word) => findRuns(root, word));
+  const { runs, problems } = scanRuns(root);
+  for (const problem of problems) console.error(`dbench: ${problem}`);
+  if (runs.length === 0)
+    throw new UserError(`there are no runs in ${root}`, { hint: 'start some with: dbench compare' });
+  const newest = newestTask(runs);
+  if (newest.length < runs.length)
+    console.error(
+      `dbench: ${newest.length} of ${runs.length} runs in ${root} are of the task that was run last; name others to report on them\n`,
+    );
+  return newest;
+}
+
+export function command(): Command {
+  return new Command('report')
+    .argument(
+      '[runs...]',
+      'ids, beginnings of ids, patterns with *, or folders; by default the runs of the task that was run last',
+    )
+    .addOption(runsOption())
+    .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
+    .option('--md', 'print Markdown')
+    .option('--json', 'print everything as JSON')
+    .option('--html <file>', 'write a page with all figures that opens in any browser')
+    .option('--figures <folder>', 'write every figure as SVG and PNG')
+    .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
+    .option('--parquet <folder>', 'the same as Parquet files')
+    .option('--tensorboard <folder>', 'write the scalars of each run for TensorBoard')
+    .action(async (words: string[], options: Options) => {
+      const runs = chosen(words, options.runs);
+      const report = await buildReport(runs, options);
+      const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
+      for (const format of tableFormats) {
+        const folder = options[format];
+        if (folder === undefined) continue;
+        for (const file of await exportTables(readable, folder, format)) console.error(`wrote ${file}`);
+      }
+      // Loaded only when asked for: a text alone needs none of what draws.
+      if (options.html !== undefined) {
+        writeWhole(options.html, (await import('../report/html.ts')).reportHtml(report));
+        console.error(`wrote ${options.html}`);
+      }
+      if (options.figures !== undefined) {
+        const files = await (await import('../report/still.ts')).writeStills(report, options.figures);
+        console.error(`wrote ${files.length} files to ${options.figures}`);
+      }
+      if (options.tensorboard !== undefined) {
+        const { files } = await (await import('../report/tensorboard.ts')).writeTensorBoard(
+          readable,
+          options.tensorboard,
+        );
+        console.error(`wrote ${files.length} files; see them with: tensorboard --logdir ${options.tensorboard}`);
+      }
+      if (options.json) console.log(JSON.stringify(report));
+      else if (options.md) console.log(reportMarkdown(report));
+      else console.log(reportText(report, Math.min(process.stdout.columns ?? 120, 120)));
+    });
+}

@@ -1,0 +1,31 @@
+import { cumulative } from './figures.ts';
+import type { RunSeries, Series } from './series.ts';
+
+/** What a run had cost when something was reached. */
+export interface Cost {
+  readonly epochs: number;
+  /** By one replica, mean over the replicas. */
+  readonly sentBytes: number;
+  /** Of training alone, without evaluation. */
+  readonly seconds: number;
+}
+
+/** Bytes and seconds up to and with each step. */
+export const spending = ({ steps }: Pick<RunSeries, 'steps'>) => ({
+  sentBytes: cumulative(steps.sentBytes),
+  seconds: cumulative(steps.ms.map((ms) => ms / 1000)),
+});
+
+/** A quantity that grows with the steps, at the evaluations: these come after a number of steps. */
+export const atEvaluations = ({ evaluations }: Pick<RunSeries, 'evaluations'>, spent: Series): Series =>
+  evaluations.step.map((done) => spent[done - 1] ?? Number.NaN);
+
+/** The cost at the first evaluation at which the mean test accuracy of the local models is at least `accuracy`. */
+export function costTo(accuracy: number, series: Pick<RunSeries, 'steps' | 'evaluations'>): Cost | undefined {
+  const { evaluations } = series;
+  const found = evaluations.accuracy.mean.findIndex((mean) => mean >= accuracy);
+  if (found < 0) return undefined;
+  const { sentBytes, seconds } = spending(series);
+  const at = (spent: Series) => atEvaluations(series, spent)[found]!;
+  return { epochs: evaluations.epoch[found]!, sentBytes: at(sentBytes), seconds: at(seconds) };
+}

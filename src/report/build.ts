@@ -1,0 +1,142 @@
+import { isDeepStrictEqual } from 'node:util';
+import { UserError } from '../base/error.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { readSeries } from '../metric/series.ts';
+import { summaryOf } from '../metric/summary.ts';
+import { type Run, statusOf } from '../store/runs.ts';
+import { comparable, comparisonsOf, scalingOf } from './compare.ts';
+import { bySeed, groupOf, implementationsOf, partition, targetsOf } from './group.ts';
+import { observe } from './observe.ts';
+import type { Report, RunReport } from './report.ts';
+import { type Member, runReport } from './run.ts';
+import { describe, differences, subjectOf, taskOf } from './settings.ts';
+
+export interface ReportOptions {
+  /** Runs of different tasks in one report; each task is compared by itself. */
+  readonly mixed?: boolean | undefined;
+}
+
+/** All that these runs tell, as plain data. */
+export async function buildReport(given: readonly Run[], options: ReportOptions = {}): Promise<Report> {
+  const notes: string[] = [];
+  const members = await load(withoutRepeats(given, notes), notes);
+  if (!options.mixed) refuseMixed(members.map(({ run }) => run));
+  const parts = bySeed(members);
+  const implementations = implementationsOf(parts);
+  const scales = new Set(parts.map(({ experiment }) => experiment.replicas));
+  const sets = comparable(parts);
+  let first = 0;
+  const groups = parts.map((part, index) => {
+    const name = implementations[index]!;
+    const label = `${name}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
+    const peers = sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!);
+    const group = groupOf(part, name, label, first, targetsOf(peers));
+    first += part.members.length;
+    return group;
+  });
+  const runs = parts.flatMap((part, group) => part.members.map((member) => runReport(member, group)));
+  const comparisons = comparisonsOf(sets, parts, groups, notes);
+  const scaling = scalingOf(groups);
+  return {
+    title: titleOf(parts.map(({ experiment }) => experiment)),
+    notes: [...notes, ...partialNotes(runs), ...thinNotes(runs)],
+    runs,
+    groups,
+    comparisons,
+    scaling,
+    observations: observe({ runs, groups, comparisons, scaling }),
+  };
+}
+
+/** Equal settings and seed give equal bits: a second such run is no second seed. */
+function withoutRepeats(runs: readonly Run[], notes: string[]): Run[] {
+  return partition([...new Map(runs.map((run) => [run.folder, run])).values()], ({ experiment }) => {
+    const { description: _, ...settings } = experiment;
+    return JSON.stringify(settings);
+  }).map((same) => {
+    const kept = same.findLast((run) => statusOf(run) === 'complete') ?? same.at(-1)!;
+    for (const run of same) if (run !== kept) notes.push(`${run.id} is left out: it repeats ${kept.id}.`);
+    return kept;
+  });
+}
+
+/** What can be read; what cannot is noted. */
+async function load(runs: readonly Run[], notes: string[]): Promise<Member[]> {
+  const members: Member[] = [];
+  const problems: string[] = [];
+  for (const run of runs) {
+    try {
+      const series = await readSeries(run.database);
+      if (series !== undefined && series.steps.step.length > 0)
+        members.push({ run, series, summary: summaryOf(run, series) });
+      else problems.push(`${run.id} is left out: ${whyEmpty(run)}.`);
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      problems.push(`${run.id} is left out: ${error.message}`);
+    }
+  }
+  notes.push(...problems);
+  if (members.length > 0) return members;
+  throw new UserError(['there is nothing to report on yet', ...problems.map((line) => `  ${line}`)].join('\n'), {
+    hint: 'start a run with: dbench compare',
+  });
+}
+
+const whyEmpty = (run: Run): string =>
+  statusOf(run) === 'running' ? 'it is still going, and its events can be read when it has ended' : 'it has no steps';
+
+/** Accuracies of different tasks do not belong into one table unless that is wanted. */
+function refuseMixed(runs: readonly Run[]): void {
+  const refuse = (wrong: readonly Run[], settings: (experiment: Experiment) => object, at: string) => {
+    const kinds = partition(wrong, ({ experiment }) => JSON.stringify(settings(experiment)));
+    if (kinds.length < 2) return;
+    const differing = differences(kinds.map(([run]) => settings(run!.experiment)));
+    const lines = kinds.map(
+      ([run, ...more]) =>
+        `  ${describe(run!.experiment, differing)}: ${run!.id}${more.length > 0 ? ` and ${more.length} more` : ''}`,
+    );
+    throw new UserError([`these runs${at} are of different tasks`, ...lines].join('\n'), {
+      hint: 'name the runs of one task, or compare each task by itself in one report with --mixed',
+    });
+  };
+  refuse(runs, subjectOf, '');
+  for (const scale of partition(runs, ({ experiment }) => String(experiment.replicas)))
+    refuse(scale, taskOf, ` at ${scale[0]!.experiment.replicas} replicas`);
+}
+
+/** Those of the task that the newest of these runs has; `runs` are the oldest first. */
+export function newestTask(runs: readonly Run[]): Run[] {
+  const newest = runs.at(-1);
+  if (newest === undefined) return [];
+  const subject = runs.filter(({ experiment }) =>
+    isDeepStrictEqual(subjectOf(experiment), subjectOf(newest.experiment)),
+  );
+  return partition(subject, ({ experiment }) => String(experiment.replicas)).flatMap((scale) =>
+    scale.filter(({ experiment }) => isDeepStrictEqual(taskOf(experiment), taskOf(scale.at(-1)!.experiment))),
+  );
+}
+
+function partialNotes(runs: readonly RunReport[]): string[] {
+  return runs.flatMap(({ id, summary: { status, reason, steps } }) =>
+    status === 'complete'
+      ? []
+      : [`${id} is ${status} after ${steps} steps${reason === null ? '' : ` (${reason})`}: shown, but not compared.`],
+  );
+}
+
+function thinNotes(runs: readonly RunReport[]): string[] {
+  const most = Math.max(...runs.map(({ steps, variance }) => Math.max(steps.stepsPerPoint, variance.stepsPerPoint)));
+  if (most === 1) return [];
+  return [
+    `Curves are thinned out: a point stands for up to ${most} steps (their mean; bands from the least to the largest). Peaks, ranks and correlations are computed from all steps.`,
+  ];
+}
+
+function titleOf(experiments: readonly Experiment[]): string {
+  const unique = (of: (experiment: Experiment) => string | number) => [...new Set(experiments.map(of))];
+  const task = unique(({ data, model }) => `${model.kind} on ${data.kind}`).join(', ');
+  const names = unique(({ name }) => name);
+  const scales = unique(({ replicas }) => replicas);
+  const what = names.length === 1 ? names[0]! : `${names.length} implementations`;
+  return `${task}: ${what} at ${scales.join(', ')} ${scales.length === 1 && scales[0] === 1 ? 'replica' : 'replicas'}`;
+}

@@ -1,0 +1,24 @@
+import { connections } from './connections.ts';
+import { connectionsAccuracy, varianceAccuracy } from './correlation.ts';
+import { distance } from './distance.ts';
+import type { Figure } from './figure.ts';
+import { heatmap } from './heatmap.ts';
+import { learning } from './learning.ts';
+import { rank } from './rank.ts';
+import { scaling } from './scaling.ts';
+import { topologies } from './topologies.ts';
+import { variance } from './variance.ts';
+
+/** Every figure of a report, in the order in which it is read. */
+export const figures: readonly Figure[] = [
+  learning,
+  connections,
+  scaling,
+  connectionsAccuracy,
+  varianceAccuracy,
+  variance,
+  rank,
+  heatmap,
+  distance,
+  topologies,
+];

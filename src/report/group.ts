@@ -1,0 +1,107 @@
+import type { Experiment } from '../experiment/schema.ts';
+import { estimate } from '../metric/estimate.ts';
+import { sum } from '../metric/figures.ts';
+import { costTo } from '../metric/reach.ts';
+import type { Group } from './report.ts';
+import { giniCourse, type Member } from './run.ts';
+import { describe, differences, withoutSeed } from './settings.ts';
+
+/** The runs of one group: they differ in nothing but their seed. */
+export interface Seeds {
+  readonly experiment: Experiment;
+  readonly members: readonly Member[];
+  /** Those whose figures count: the complete ones, or all where none is. */
+  readonly counted: readonly Member[];
+  readonly complete: number;
+}
+
+export function partition<T>(items: readonly T[], key: (item: T) => string): T[][] {
+  const parts = new Map<string, T[]>();
+  for (const item of items) {
+    const part = parts.get(key(item));
+    if (part === undefined) parts.set(key(item), [item]);
+    else part.push(item);
+  }
+  return [...parts.values()];
+}
+
+/** By scale, then in the order given. */
+export function bySeed(members: readonly Member[]): Seeds[] {
+  return partition(members, ({ run }) => JSON.stringify(withoutSeed(run.experiment)))
+    .map((part) => {
+      const sorted = part.toSorted((a, b) => a.run.experiment.seed - b.run.experiment.seed);
+      const complete = sorted.filter(({ summary }) => summary.status === 'complete');
+      return {
+        experiment: sorted[0]!.run.experiment,
+        members: sorted,
+        counted: complete.length > 0 ? complete : sorted,
+        complete: complete.length,
+      };
+    })
+    .toSorted((a, b) => a.experiment.replicas - b.experiment.replicas);
+}
+
+/** The name of each group, with those settings that tell it from others of the same name and scale. */
+export function implementationsOf(groups: readonly Seeds[]): string[] {
+  return groups.map(({ experiment }) => {
+    const { name, replicas } = experiment;
+    const same = groups.filter((other) => other.experiment.name === name && other.experiment.replicas === replicas);
+    const differing = describe(experiment, differences(same.map((other) => withoutSeed(other.experiment))));
+    return differing === '' ? name : `${name}, ${differing}`;
+  });
+}
+
+/** What a run has come to. */
+const figures = {
+  accuracy: ({ summary }: Member) => summary.accuracy?.mean,
+  mergedAccuracy: ({ summary }: Member) => summary.mergedAccuracy,
+  loss: ({ summary }: Member) => summary.loss,
+  connections: ({ summary }: Member) => summary.connections,
+  sentBytes: ({ summary }: Member) => summary.sentBytes,
+  seconds: ({ series }: Member) => sum(series.steps.ms) / 1000,
+  peakGini: (member: Member) => giniCourse(member).peakGini,
+  peakGiniAt: (member: Member) => giniCourse(member).peakGiniAt,
+  lateGini: (member: Member) => giniCourse(member).lateGini,
+  finalDistance: ({ summary }: Member) => summary.finalDistance,
+};
+
+/** `first` is the index of its first run in the report. */
+export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly number[]): Group {
+  const { experiment, members, counted, complete } = seeds;
+  const over = (figure: (member: Member) => number | null | undefined) => estimate(counted.map(figure));
+  return {
+    name,
+    label,
+    replicas: experiment.replicas,
+    runs: members.map((_, index) => first + index),
+    seeds: members.map(({ run }) => run.experiment.seed),
+    complete,
+    accuracy: over(figures.accuracy),
+    mergedAccuracy: over(figures.mergedAccuracy),
+    loss: over(figures.loss),
+    connections: over(figures.connections),
+    sentBytes: over(figures.sentBytes),
+    seconds: over(figures.seconds),
+    peakGini: over(figures.peakGini),
+    peakGiniAt: over(figures.peakGiniAt),
+    lateGini: over(figures.lateGini),
+    finalDistance: over(figures.finalDistance),
+    reached: targets.map((accuracy) => {
+      const costs = counted.flatMap(({ series }) => costTo(accuracy, series) ?? []);
+      return {
+        accuracy,
+        epochs: estimate(costs.map(({ epochs }) => epochs)),
+        sentBytes: estimate(costs.map(({ sentBytes }) => sentBytes)),
+        seconds: estimate(costs.map(({ seconds }) => seconds)),
+        runs: costs.length,
+      };
+    }),
+  };
+}
+
+/** Accuracies worth racing to: 90, 95 and 99 % of the best, in whole points. */
+export function targetsOf(groups: readonly Seeds[]): number[] {
+  const best = Math.max(0, ...groups.map(({ counted }) => estimate(counted.map(figures.accuracy))?.mean ?? 0));
+  const points = [0.9, 0.95, 0.99].map((share) => Math.floor(100 * share * best));
+  return [...new Set(points)].filter((point) => point > 0).map((point) => point / 100);
+}

@@ -1,0 +1,41 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Experiment } from '../experiment/schema.ts';
+
+/** Settings by their path, as `--set` takes them; lists stay whole. */
+export function flatten(settings: unknown, path = ''): Map<string, unknown> {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return new Map([[path, settings]]);
+  return new Map(
+    Object.entries(settings).flatMap(([key, value]) => [...flatten(value, path === '' ? key : `${path}.${key}`)]),
+  );
+}
+
+/** The paths at which some of these settings differ. */
+export function differences(all: readonly unknown[]): string[] {
+  const maps = all.map((settings) => flatten(settings));
+  const paths = new Set(maps.flatMap((map) => [...map.keys()]));
+  return [...paths].filter((path) => maps.some((map) => !isDeepStrictEqual(map.get(path), maps[0]!.get(path))));
+}
+
+/** `batch = 8, data.partition.kind = iid` */
+export function describe(settings: unknown, paths: readonly string[]): string {
+  const map = flatten(settings);
+  const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  return paths.flatMap((path) => (map.has(path) ? [`${path} = ${show(map.get(path))}`] : [])).join(', ');
+}
+
+/** What is to be learned, and how long: accuracies are comparable only where this is equal. */
+export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) => ({
+  data,
+  model,
+  batch,
+  epochs,
+  evaluation: { replicas: evaluation.replicas, samples: evaluation.samples },
+});
+
+/** Of this, what holds at every scale: batch and epochs may go with the number of replicas. */
+export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.kind }, model });
+
+/** All that decides a run but the seed. */
+export function withoutSeed({ seed: _, description: __, ...rest }: Experiment) {
+  return rest;
+}
