@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dispersion, mean, pearson, quantile, ranks, spearman } from './statistics.ts';
+import { dispersion, mean, pearson, quantile, ranks, spearman, studentQuantile } from './statistics.ts';
 
 const norms = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 40 });
 
@@ -61,4 +61,20 @@ it('quantile interpolates as NumPy does', () => {
   expect(quantile([4, 1, 3, 2], 0.5)).toBe(2.5);
   expect(quantile([4, 1, 3, 2], 0.25)).toBe(1.75);
   expect(quantile([1, 2], 1)).toBe(2);
+});
+
+it('Student’s t has the quantiles of the tables', () => {
+  const tabled = [
+    [0.95, 1, 12.7062],
+    [0.95, 2, 4.30265],
+    [0.95, 3, 3.18245],
+    [0.95, 4, 2.77645],
+    [0.95, 9, 2.26216],
+    [0.95, 30, 2.04227],
+    [0.99, 5, 4.03214],
+    [0.9, 8, 1.85955],
+  ] as const;
+  for (const [probability, df, t] of tabled) expect(studentQuantile(probability, df)).toBeCloseTo(t, 4);
+  // In closed form for two degrees of freedom.
+  expect(studentQuantile(0.95, 2)).toBeCloseTo(0.95 * Math.sqrt(2 / (1 - 0.95 ** 2)), 12);
 });
