@@ -21,8 +21,8 @@ Examples:
     dbench query "select run, max(gini) as peak, arg_max(step, gini) as step
       from (select run, step, avg(gini) as gini from dispersion group by all) group by run order by peak"
   Accuracy for the bytes it cost, by one setting of the experiment:
-    dbench query "select experiment->>'$.learningRate.base' as base, name, accuracy, sent_bytes / 1e6 as megabytes
-      from runs join experiments using (run) order by megabytes"
+    dbench query 'select "learningRate.base" as base, name, accuracy, sent_bytes / 1e6 as megabytes
+      from runs order by megabytes'
 `;
 
 interface Answer {
@@ -38,7 +38,8 @@ function tablesHelp(): string {
     ([name, { summary, columns }]) =>
       `  ${name.padEnd(width)}  ${summary}\n${wrapped(columns, 100, ' '.repeat(width + 4))}`,
   );
-  return `\nTables:\n${rows.join('\n')}\n`;
+  const settings = 'Settings of a run are columns of runs by their path: name, seed, replicas, "topology.kind", …';
+  return `\nTables:\n${rows.join('\n')}\n\n${settings}\n`;
 }
 
 function wrapped(words: readonly string[], width: number, indent: string): string {

@@ -26,3 +26,11 @@ export function setAt(data: unknown, path: string, value: unknown, where: string
   };
   return set(data, keysOf(path));
 }
+
+/** Settings by their path, as `--set` takes them; lists stay whole. */
+export function flatten(settings: unknown, path = ''): Map<string, unknown> {
+  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return new Map([[path, settings]]);
+  return new Map(
+    Object.entries(settings).flatMap(([key, value]) => [...flatten(value, path === '' ? key : `${path}.${key}`)]),
+  );
+}

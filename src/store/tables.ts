@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
+import { flatten } from '../experiment/path.ts';
 import { eventTables, inUse, query, unreadable } from './database.ts';
 import { type Run, readContext, readResult, statusOf } from './runs.ts';
 
@@ -19,6 +20,9 @@ const meanOf = (...names: readonly string[]) => Object.fromEntries(names.map((na
 const eachOf = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, `unnest(${name})`]));
 /** The position in a list with a value for each replica. */
 const replicaIn = (list: string) => ({ replica: `unnest(range(len(${list})))::integer` });
+
+/** Not joined: that would give up the order of the rows. */
+const tensorName = (database: string) => `(select list(name order by tensor) from ${database}.tensors)[tensor + 1]`;
 
 /** 0 where all replicas are equal, as `dispersion` of base/statistics.ts has it; v is sorted, n its length, m its mean. */
 const unlessEqual = (formula: string) => `case when v[1] = v[n] and not isnan(m) then 0 else ${formula} end`;
@@ -44,13 +48,14 @@ const eventTablesOfAllRuns = {
   },
   norms: {
     summary: 'one row a probed step, tensor and replica: its L2 norm before averaging',
-    from: (database) => `${database}.norms`,
+    from: (database) => `(select step, ${tensorName(database)} as tensor, norm from ${database}.norms)`,
     columns: { ...same('step', 'tensor'), ...replicaIn('norm'), ...eachOf('norm') },
   },
   dispersion: {
     summary: 'one row a probed step and tensor: how unequal the norms of the replicas are',
     from: (database) =>
-      `(select step, tensor, list_sort(norm) v, len(norm) n, list_avg(norm) m from ${database}.norms)`,
+      `(select step, ${tensorName(database)} as tensor, list_sort(norm) v, len(norm) n, list_avg(norm) m
+        from ${database}.norms)`,
     columns: {
       ...same('step', 'tensor'),
       index_of_dispersion: unlessEqual(`${variance} / m`),
@@ -82,28 +87,9 @@ const eventTablesOfAllRuns = {
   tensors: {
     summary: 'the parameter tensors of the model, in order',
     from: (database) => `${database}.tensors`,
-    columns: same('tensor', 'name', 'shape', 'kind', 'size'),
+    columns: { position: 'tensor', tensor: 'name', ...same('shape', 'kind', 'size') },
   },
 } satisfies Record<string, EventTable>;
-
-/** What is known of a run without its events. */
-const settings = {
-  run: 'varchar',
-  name: 'varchar',
-  status: 'varchar',
-  seed: 'bigint',
-  replicas: 'integer',
-  batch: 'integer',
-  epochs: 'integer',
-  data: 'varchar',
-  model: 'varchar',
-  algorithm: 'varchar',
-  topology: 'varchar',
-  started_at: 'timestamp',
-  seconds: 'double',
-  params_sha256: 'varchar',
-  experiment: 'json',
-};
 
 /** What its events add: over all steps, and at the last evaluation. */
 const outcomes = {
@@ -114,17 +100,17 @@ const outcomes = {
 };
 const finals = ['accuracy', 'loss', 'merged_accuracy', 'merged_loss'];
 
-const { experiment: _, ...known } = settings;
-const runColumns = [...Object.keys(known), ...Object.keys(outcomes), ...finals];
+const runColumns = ['run', 'status', 'started_at', 'seconds', 'params_sha256', ...Object.keys(outcomes), ...finals];
 
-export type TableName = keyof typeof eventTablesOfAllRuns | 'runs' | 'experiments';
+export type TableName = keyof typeof eventTablesOfAllRuns | 'runs';
 
 /** The tidy tables over any number of runs: what there is to ask, and to export. */
 export const tidyTables: Readonly<
   Record<TableName, { readonly summary: string; readonly columns: readonly string[] }>
 > = {
   runs: {
-    summary: 'one row a run; accuracy and loss on the test set at the last evaluation, mean of the local models',
+    summary:
+      'one row a run; accuracy and loss on the test set at the last evaluation, mean of the local models; then every setting',
     columns: runColumns,
   },
   ...(Object.fromEntries(
@@ -133,48 +119,72 @@ export const tidyTables: Readonly<
       { summary, columns: ['run', ...Object.keys(columns)] },
     ]),
   ) as Record<keyof typeof eventTablesOfAllRuns, { summary: string; columns: string[] }>),
-  experiments: { summary: 'every setting of a run, as JSON', columns: ['run', 'experiment'] },
 };
 
-const text = (value: string) => `'${value.replaceAll("'", "''")}'`;
-const literal = (value: unknown) =>
-  value === null || value === undefined ? 'null' : typeof value === 'number' ? String(value) : text(String(value));
+export const sqlText = (value: string) => `'${value.replaceAll("'", "''")}'`;
+const sqlName = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-function settingsOf(run: Run): Record<keyof typeof settings, unknown> {
-  const { experiment } = run;
+type Type = 'bigint' | 'double' | 'boolean' | 'varchar' | 'timestamp';
+
+function typeOf(values: readonly unknown[]): Type {
+  if (values.length === 0) return 'varchar';
+  if (values.every(Number.isSafeInteger)) return 'bigint';
+  if (values.every((value) => typeof value === 'number')) return 'double';
+  return values.every((value) => typeof value === 'boolean') ? 'boolean' : 'varchar';
+}
+
+function literal(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (typeof value === 'string') return sqlText(value);
+  return typeof value === 'object' ? sqlText(JSON.stringify(value)) : String(value);
+}
+
+/** What is known of a run without its events: how it ended, every setting by its path, and the machine; lists as JSON. */
+function factsOf(run: Run): Map<string, unknown> {
   const status = statusOf(run);
   const result = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
-  return {
-    run: run.id,
-    name: experiment.name,
-    status,
-    seed: experiment.seed,
-    replicas: experiment.replicas,
-    batch: experiment.batch,
-    epochs: experiment.epochs,
-    data: experiment.data.kind,
-    model: experiment.model.kind,
-    algorithm: experiment.algorithm.kind,
-    topology: experiment.algorithm.kind === 'centralized' ? 'complete' : experiment.topology.kind,
-    started_at: readContext(run).startedAt.replace(/Z$/, ''),
-    seconds: result?.seconds,
-    params_sha256: result?.paramsSha256,
-    experiment: JSON.stringify(experiment),
-  };
+  const { startedAt, ...context } = readContext(run);
+  return new Map([
+    ['run', run.id],
+    ['status', status],
+    ['started_at', startedAt.replace(/Z$/, '')],
+    ['seconds', result?.seconds],
+    ['params_sha256', result?.paramsSha256],
+    ...flatten(run.experiment),
+    ...flatten({ context }),
+  ]);
+}
+
+/** A column for everything that is known of some run. */
+function factsTable(runs: readonly Run[]): { readonly sql: string; readonly columns: readonly string[] } {
+  const rows = runs.map(factsOf);
+  const types = new Map<string, Type>([
+    ['run', 'varchar'],
+    ['status', 'varchar'],
+    ['started_at', 'timestamp'],
+    ['seconds', 'double'],
+    ['params_sha256', 'varchar'],
+  ]);
+  for (const name of new Set(rows.flatMap((row) => [...row.keys()])))
+    if (!types.has(name))
+      types.set(name, typeOf(rows.map((row) => row.get(name)).filter((each) => each !== undefined)));
+  const columns = [...types.keys()];
+  const values = rows.map((row) => `(${columns.map((name) => literal(row.get(name)))})`);
+  const create = `create table facts (${[...types].map(([name, type]) => `${sqlName(name)} ${type}`)})`;
+  return { sql: values.length === 0 ? create : `${create}; insert into facts values ${values}`, columns };
 }
 
 /** A view over all attached databases; the first, without rows, gives it its types. */
 function viewOf(name: string, { from, columns }: EventTable, attached: readonly Attached[]): string {
   const list = Object.entries(columns).map(([column, sql]) => `${sql} as ${column}`);
   const select = (run: string, database: string) => `select ${run} as run, ${list} from ${from(database)}`;
-  const parts = attached.map(({ run, alias }) => select(text(run.id), alias));
+  const parts = attached.map(({ run, alias }) => select(sqlText(run.id), alias));
   return `create view ${name} as ${[select('null::varchar', 'none'), ...parts].join(' union all ')}`;
 }
 
-const runsView = `
-  create view experiments as select run, experiment from settings;
-  create view runs as select ${runColumns.join(', ')}
-  from settings
+const runsView = (facts: readonly string[]) => `
+  create view runs as select ${[...runColumns, ...facts.filter((name) => !runColumns.includes(name)).map(sqlName)]}
+  from facts
   left join (select run, ${Object.entries(outcomes).map(([name, sql]) => `${sql} as ${name}`)} from steps group by run) using (run)
   left join (select run, ${finals.map((name) => `arg_max_null(${name}, step) as ${name}`)} from evaluations group by run) using (run)
   order by started_at, run`;
@@ -198,7 +208,7 @@ export class Tables {
   }
 
   /**
-   * A run that is being written, or whose events cannot be read, is left out of all tables but `runs` and `experiments`.
+   * A run that is being written, or whose events cannot be read, is left out of all tables but `runs`.
    * Damage inside a file shows only when that part is read: `thorough` reads every file to its end first.
    */
   static async open(runs: readonly Run[], { thorough = false } = {}): Promise<Tables> {
@@ -213,12 +223,9 @@ export class Tables {
     const { attached, problems } = await attachAll(connection, runs, thorough);
     for (const [name, table] of Object.entries(eventTablesOfAllRuns))
       await connection.run(viewOf(name, table, attached));
-    await connection.run(
-      `create table settings (${Object.entries(settings).map(([name, type]) => `${name} ${type}`)})`,
-    );
-    const rows = runs.map((run) => `(${Object.values(settingsOf(run)).map(literal)})`);
-    if (rows.length > 0) await connection.run(`insert into settings values ${rows}`);
-    await connection.run(runsView);
+    const facts = factsTable(runs);
+    await connection.run(facts.sql);
+    await connection.run(runsView(facts.columns));
     return new Tables(instance, connection, problems);
   }
 
@@ -257,7 +264,7 @@ async function attachAll(
     try {
       if (!existsSync(run.database)) throw new UserError(`${run.id} has no events yet`);
       if (thorough) await readWhole(run);
-      await connection.run(`attach ${text(run.database)} as ${alias} (read_only)`);
+      await connection.run(`attach ${sqlText(run.database)} as ${alias} (read_only)`);
       opened.push({ run, alias });
     } catch (cause) {
       if (cause instanceof UserError) problems.push(cause.message);

@@ -220,7 +220,7 @@ describe('dbench query', () => {
 
   it('the examples in its help run', () => {
     const { stdout } = ask('--help');
-    const examples = [...stdout.matchAll(/dbench query "([^"]*)"/g)].map((found) => found[1]!);
+    const examples = [...stdout.matchAll(/dbench query (["'])(.*?)\1\n/gs)].map((found) => found[2]!);
     expect(examples).toHaveLength(3);
     for (const example of examples) {
       const { status, stdout: answer } = ask(example, '--json');
