@@ -215,7 +215,7 @@ function machine(report: Report): Markup {
   for (const { id, context: c } of report.runs) {
     const facts = [
       c.cpu,
-      `${c.cores} cores, ${c.workers} workers`,
+      `${count(c.cores, 'core')}, ${count(c.workers, 'worker')}`,
       bytes(c.memoryBytes),
       `Node ${c.node}, ${c.platform}`,
       c.backend,

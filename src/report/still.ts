@@ -62,7 +62,7 @@ export function stillsOf(report: Report): readonly Still[] {
 
 /** At twice the size, for screens of any density. */
 export async function toPng(svg: string): Promise<Uint8Array> {
-  return sharp(Buffer.from(svg), { density: 144 }).png({ compressionLevel: 9, palette: true }).toBuffer();
+  return sharp(Buffer.from(svg), { density: 144 }).png({ palette: true, effort: 3 }).toBuffer();
 }
 
 /** Writes every figure as SVG and PNG; returns the files. */

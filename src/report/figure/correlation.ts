@@ -51,8 +51,8 @@ function scatter(
       Plot.link(dot.half > 0 ? [dot] : [], {
         x1: 'x',
         x2: 'x',
-        y1: dot.y - dot.half,
-        y2: dot.y + dot.half,
+        y1: Math.max(0, dot.y - dot.half),
+        y2: Math.min(100, dot.y + dot.half),
         stroke: colour,
         strokeWidth: 2,
         strokeOpacity: 0.6,
@@ -107,7 +107,7 @@ export const connectionsAccuracy: Figure = {
   draw(view, _, frame) {
     const dots = connectionDots(view);
     return scatter(view, frame, dots, said(comparisonOf(view).connectionsAccuracy), {
-      label: 'connections (neighbours a replica, mean over the steps)',
+      label: 'connections (neighbours a replica)',
       ...countAxis(dots.map(({ x }) => x)),
       text: (x) => `${number(x, 3)} connections`,
     });

@@ -29,7 +29,9 @@ export const scaling: Figure = {
     });
     const bars = curves.flatMap(({ name, points }) => {
       const stroke = styleOf(report, name, frame.theme).colour;
-      const known = points.filter(({ low, high }) => high > low);
+      const known = points
+        .filter(({ low, high }) => high > low)
+        .map((point) => ({ ...point, low: Math.max(0, point.low), high: Math.min(100, point.high) }));
       return [
         Plot.link(known, { x1: 'x', x2: 'x', y1: 'low', y2: 'high', stroke, strokeWidth: 2, strokeOpacity: 0.55 }),
       ];

@@ -1,5 +1,5 @@
 import type { SvgElement } from '../figure/compose.ts';
-import { type Choices, defaults, type Figure, type PageData, type View } from '../figure/figure.ts';
+import { type Choices, defaults, type Figure, groupsOf, type PageData, type View } from '../figure/figure.ts';
 import { figures } from '../figure/figures.ts';
 import { stillWidth } from '../figure/standalone.ts';
 import { dark, light } from '../figure/theme.ts';
@@ -26,7 +26,7 @@ const paperWidth = 660;
 function draw(figure: Figure, place: HTMLElement): void {
   const [drawing, panel] = [one<HTMLElement>('.drawing', place), one<HTMLElement>('.controls', place)];
   const shown = view();
-  const applies = figure.applies(shown);
+  const applies = groupsOf(shown).length > 0 && figure.applies(shown);
   for (const button of place.querySelectorAll<HTMLButtonElement>('.save button')) button.disabled = !applies;
   if (!applies) {
     panel.replaceChildren();

@@ -1,0 +1,152 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import sharp from 'sharp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { resolve } from '../../src/experiment/experiment.ts';
+import { buildReport } from '../../src/report/build.ts';
+import { fitted } from '../../src/report/fit.ts';
+import { reportHtml } from '../../src/report/html.ts';
+import type { Report } from '../../src/report/report.ts';
+import { commands, recipes } from '../../src/report/reproduce.ts';
+import { stillsOf, writeStills } from '../../src/report/still.ts';
+import { storeRun } from './stored.ts';
+
+const variants = [
+  { name: 'C_complete', algorithm: { kind: 'centralized' } },
+  { name: 'D_complete', topology: { kind: 'complete' } },
+  { name: 'D_exponential', topology: { kind: 'exponential' } },
+  { name: 'D_torus', topology: { kind: 'torus' } },
+  { name: 'D_ring', topology: { kind: 'ring' } },
+  { name: 'Ada', topology: { kind: 'ada', k0: 8, kEnd: 2 } },
+];
+
+/** Six made-up runs of eight epochs; each implementation with its own variance and accuracy. */
+function store(root: string, replicas: number, stepsPerEpoch: number, seed = 1) {
+  return Promise.all(
+    variants.map((settings, i) =>
+      storeRun(root, {
+        settings: { ...settings, replicas, seed },
+        accuracy: Array.from({ length: 8 }, (_, epoch) => 0.95 - (0.02 * i + 0.3) / (epoch + seed)),
+        spread: (step) => (i === 0 ? 0 : (i * (step + 1)) / (step * step + 40)),
+        connections: [replicas - 1, replicas - 1, 6, 4, 2, 5][i]!,
+        stepsPerEpoch,
+      }),
+    ),
+  );
+}
+
+const folders: string[] = [];
+function folder(): string {
+  folders.push(mkdtempSync(join(tmpdir(), 'dbench-figures-')));
+  return folders.at(-1)!;
+}
+afterAll(() => {
+  for (const made of folders) rmSync(made, { recursive: true, force: true });
+});
+
+describe('figures as files', () => {
+  let report: Report;
+  beforeAll(async () => {
+    const root = folder();
+    const runs = [...(await store(root, 16, 5)), ...(await store(root, 16, 5, 2)), ...(await store(root, 64, 5))];
+    report = await buildReport(runs);
+  });
+
+  it('are SVG and PNG of every figure, scale, quantity and implementation', async () => {
+    const target = folder();
+    const files = await writeStills(report, target);
+    const scaled = [
+      'learning-accuracy',
+      'learning-loss',
+      'connections',
+      'connections-accuracy',
+      'variance-accuracy',
+      'variance',
+      'rank',
+      ...variants.slice(1).map(({ name }) => `heatmap-${name.toLowerCase()}`),
+      'distance',
+      'topologies',
+    ];
+    const names = ['scaling', ...scaled.flatMap((name) => [`${name}-n-16`, `${name}-n-64`])];
+    const expected = names.flatMap((name) => [`${name}.png`, `${name}.svg`]);
+    expect(readdirSync(target).sort()).toEqual(expected.sort());
+    expect(files).toHaveLength(expected.length);
+    for (const name of names) {
+      const svg = readFileSync(join(target, `${name}.svg`), 'utf8');
+      expect(svg, name).toMatch(/^<svg [^>]*xmlns="http:\/\/www\.w3\.org\/2000\/svg"/);
+      expect(svg, name).not.toMatch(/NaN|Infinity|undefined|var\(/);
+      const [vector, raster] = [await sharp(Buffer.from(svg)).metadata(), sharp(join(target, `${name}.png`))];
+      const { width, height } = await raster.metadata();
+      expect([width, height], name).toEqual([2 * vector.width, 2 * vector.height]);
+      const { channels, isOpaque } = await raster.stats();
+      expect(isOpaque, name).toBe(true);
+      // White in the corner, and something drawn.
+      const corner = await raster.extract({ left: 0, top: 0, width: 1, height: 1 }).removeAlpha().raw().toBuffer();
+      expect([...corner], name).toEqual([255, 255, 255]);
+      expect(channels[0]!.stdev, name).toBeGreaterThan(10);
+    }
+  });
+
+  it('say in the figure how strong the correlation is', () => {
+    const { svg } = stillsOf(report).find(({ name }) => name === 'variance-accuracy-n-64')!;
+    const { rho, p } = report.comparisons.find(({ replicas }) => replicas === 64)!.varianceAccuracy;
+    expect(rho).toBeLessThan(-0.8);
+    expect(svg).toContain(`ρ = −${Math.abs(rho!).toFixed(2)}, p = ${Number(p!.toPrecision(2))}`);
+  });
+
+  it('draw an implementation in the same colour everywhere', () => {
+    const orange = stillsOf(report).filter(({ svg }) => svg.includes('D_torus') && !svg.includes('class="cells"'));
+    expect(orange.length).toBeGreaterThan(10);
+    for (const { name, svg } of orange)
+      if (!name.startsWith('topologies')) expect(svg, name).toContain('stroke="#e69f00"');
+  });
+});
+
+describe('the page as a file', () => {
+  it('is far below 5 MB for 6 runs of 160 steps at 64 replicas', async () => {
+    const page = reportHtml(await buildReport(await store(folder(), 64, 20)));
+    expect(page.length).toBeGreaterThan(300_000);
+    expect(Buffer.byteLength(page)).toBeLessThan(1_500_000);
+  });
+
+  it('gets fewer points, and says so, where a report has too many numbers', async () => {
+    const report = await buildReport(await store(folder(), 16, 50));
+    expect(fitted(report)).toBe(report);
+    const many = { ...report, runs: Array.from({ length: 12 }, () => report.runs).flat() };
+    const { runs, notes } = fitted(many);
+    expect(notes.at(-1)).toMatch(/one point for every \d/);
+    const [before, after] = [report.runs[4]!, runs[4]!];
+    const size = Number(/every (\d+)/.exec(notes.at(-1)!)![1]);
+    expect(after.steps.step).toHaveLength(Math.ceil(before.steps.step.length / size));
+    expect(after.steps.step.at(-1)).toBe(before.steps.step.at(-1));
+    expect(after.steps.loss.max[0]).toBe(Math.max(...(before.steps.loss.max.slice(0, size) as number[])));
+    const first = before.variance.tensors.gini[1]!.slice(0, size) as number[];
+    expect(after.variance.tensors.gini[1]![0]).toBeCloseTo(first.reduce((a, b) => a + b) / size, 12);
+    expect(Buffer.byteLength(reportHtml(many))).toBeLessThan(5_000_000);
+  });
+
+  it('holds experiments that give the same runs again', async () => {
+    const root = folder();
+    const runs = [...(await store(root, 16, 5, 3)), ...(await store(root, 16, 5, 4)), ...(await store(root, 64, 5, 3))];
+    const report = await buildReport(runs);
+    const all = recipes(report);
+    expect(all.map(({ file, seeds, command }) => [file, seeds, command])).toEqual([
+      ['n-16.yaml', [3, 4], 'compare'],
+      ['n-64.yaml', [3], 'compare'],
+    ]);
+    const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
+    const stored = (replicas: number) =>
+      runs.map((run) => run.experiment).filter((e) => e.replicas === replicas && e.seed === 3);
+    expect(plain(resolve(parse(all[0]!.yaml), 'n-16.yaml'))).toEqual(plain(stored(16)));
+    expect(plain(resolve(parse(all[1]!.yaml), 'n-64.yaml'))).toEqual(plain(stored(64)));
+    expect(commands(all)).toEqual([
+      'npx dbench compare n-16.yaml --set seed=3',
+      'npx dbench compare n-16.yaml --set seed=4',
+      'npx dbench compare n-64.yaml',
+      'npx dbench report --html report.html',
+    ]);
+    expect(reportHtml(report)).toContain('npx dbench compare n-16.yaml --set seed=4');
+  });
+});
