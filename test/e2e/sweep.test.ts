@@ -181,6 +181,20 @@ describe('a sweep', () => {
   });
 });
 
+it('dbench report writes a TensorBoard file for each run', () => {
+  const { status, stderr } = dbench('report', 'whole', '--tensorboard', 'board');
+  expect(stderr).toContain('wrote 8 files; see them with: tensorboard --logdir board');
+  expect(status).toBe(0);
+  for (const id of readdirSync(join(folder, 'whole'))) {
+    const [file, ...others] = readdirSync(join(folder, 'board', id));
+    expect(others).toEqual([]);
+    expect(file).toMatch(/tfevents/);
+    // The first record: its length, then after the checksum the time, and the version by which the format is known.
+    const bytes = readFileSync(join(folder, 'board', id, file!));
+    expect(bytes.subarray(12, 12 + Number(bytes.readBigUInt64LE())).toString('latin1')).toContain('brain.Event:2');
+  }
+});
+
 describe('dbench query', () => {
   const ask = (...args: string[]) => dbench('query', ...args, '--runs', 'whole');
 
