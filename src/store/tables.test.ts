@@ -13,7 +13,22 @@ import { Tables, tidyTables } from './tables.ts';
 const replicas = 7;
 const values = (key: number) => Array.from({ length: replicas }, (_, i) => ((key * 7919 + i * 104729) % 1009) / 100);
 
-/** Two steps, two tensors, one evaluation of two of the replicas. */
+/** Of two of the replicas. */
+const evaluation = (step: number, accuracy: number): Event => ({
+  type: 'evaluation',
+  step,
+  epoch: 1,
+  replicas: [1, 4],
+  samples: 50,
+  local: [
+    { loss: 0.5, accuracy: accuracy + 0.125 },
+    { loss: 0.7, accuracy: accuracy - 0.125 },
+  ],
+  merged: { loss: 0.4, accuracy: accuracy + 0.2 },
+  ms: 1,
+});
+
+/** Two steps, two tensors, two evaluations. */
 const events: readonly Event[] = [
   {
     type: 'start',
@@ -46,19 +61,8 @@ const events: readonly Event[] = [
     },
     { type: 'norms', step, norms: [values(step + 20), step === 0 ? Array(replicas).fill(0.1) : values(step + 30)] },
   ]),
-  {
-    type: 'evaluation',
-    step: 2,
-    epoch: 1,
-    replicas: [1, 4],
-    samples: 50,
-    local: [
-      { loss: 0.5, accuracy: 0.8 },
-      { loss: 0.7, accuracy: 0.6 },
-    ],
-    merged: { loss: 0.4, accuracy: 0.9 },
-    ms: 1,
-  },
+  evaluation(1, 0.25),
+  evaluation(2, 0.75),
 ];
 
 let root: string;
@@ -123,10 +127,13 @@ describe('the tidy tables', () => {
     expect(rows[0]).toMatchObject({ run: second.id, step: 0, accuracy: values(10)[0], gradient_norm: null });
     const norms = await ask([first], "select * from norms where step = 1 and tensor = 'b' order by replica");
     expect(norms.map((row) => row.norm)).toEqual(values(31));
-    const scores = await ask([first], 'select replica, accuracy from replica_evaluations order by replica');
+    const scores = await ask(
+      [first],
+      'select replica, accuracy from replica_evaluations where step = 2 order by replica',
+    );
     expect(scores).toEqual([
-      { replica: 1, accuracy: 0.8 },
-      { replica: 4, accuracy: 0.6 },
+      { replica: 1, accuracy: 0.875 },
+      { replica: 4, accuracy: 0.625 },
     ]);
   });
 
@@ -134,12 +141,12 @@ describe('the tidy tables', () => {
     const [, step] = await ask([first], 'select * from steps order by step');
     expect(step).toMatchObject({ step: 1, connections: 3, gradient_norm: null, distance: 5, mix_ms: 3 });
     expect(step!.loss).toBeCloseTo(mean(values(1)), 12);
-    const [evaluation] = await ask([first], 'select * from evaluations');
-    expect(evaluation).toMatchObject({
+    const [, last] = await ask([first], 'select * from evaluations order by step');
+    expect(last).toMatchObject({
       replicas: 2,
       samples: 50,
-      accuracy_min: 0.6,
-      accuracy_max: 0.8,
+      accuracy_min: 0.625,
+      accuracy_max: 0.875,
       merged_loss: 0.4,
     });
     const runs = await ask([first, second], 'select * from runs order by seed');
@@ -149,8 +156,8 @@ describe('the tidy tables', () => {
         run: second.id,
         seed: 2n,
         name: 'other',
-        accuracy: 0.7,
-        merged_accuracy: 0.9,
+        accuracy: 0.75,
+        merged_accuracy: 0.95,
         seconds: 3,
         'topology.kind': 'ring',
       },
@@ -185,9 +192,15 @@ describe('the tidy tables', () => {
     const broken = await store('broken', 4);
     const header = readFileSync(broken.database).fill(0, 0, 5000);
     writeFileSync(broken.database, header);
-    const cut = await store('cut', 5);
-    // Whole enough to be opened.
-    writeFileSync(cut.database, readFileSync(cut.database).fill(0xff, 20_000));
+    // Damaged where only a question for its norms would notice.
+    const many = Array.from({ length: 8000 }, (_, step): Event => ({ type: 'norms', step, norms: [values(step)] }));
+    const cut = await store('cut', 5, many);
+    const bytes = readFileSync(cut.database);
+    writeFileSync(cut.database, bytes.fill(0xff, Math.floor(0.4 * bytes.length), Math.floor(0.6 * bytes.length)));
+    const hasty = await Tables.open([cut]);
+    expect(hasty.problems).toEqual([]);
+    await expect(hasty.ask('select avg(norm) from norms')).rejects.toThrow();
+    hasty.close();
     const tables = await Tables.open([young, first, broken, cut], { thorough: true });
     expect(tables.problems).toEqual([
       expect.stringMatching(/^young-\w+ has no events yet$/),
