@@ -19,6 +19,17 @@ const accuracy = (value: Estimate | null) =>
 const correlation = ({ rho, p }: Correlation) =>
   rho === null ? dash : `${minus(rho.toFixed(2))} (${Number(p!.toPrecision(2))})`;
 
+const resultLegend = [
+  'test: accuracy of the local models, mean ± 95 % interval over seeds',
+  'merged: of their average',
+  'loss: on the test set',
+  'peak Gini: of per-replica tensor norms before averaging, and at which share of the steps',
+  'rank: by Gini among decentralized ones, 1 the least, mean over steps and tensors',
+  'Ξ: distance of the replicas from their mean',
+  'sent: by one replica',
+  'time: of training alone',
+].join(' · ');
+
 /** What every implementation came to. */
 function results({ comparisons, groups, runs }: Report): Section[] {
   const unfinished = (group: Group) => {
@@ -59,10 +70,7 @@ function results({ comparisons, groups, runs }: Report): Section[] {
         unfinished(group),
       ];
     }),
-    legend:
-      place < comparisons.length - 1
-        ? ''
-        : 'test: accuracy of the local models, mean ± 95 % interval over seeds · merged: of their average · loss: on the test set · peak Gini: of per-replica tensor norms before averaging, and at which share of the steps · rank: by Gini among decentralized ones, 1 the least, mean over steps and tensors · Ξ: distance of the replicas from their mean · sent: by one replica · time: of training alone',
+    legend: place < comparisons.length - 1 ? '' : resultLegend,
   }));
 }
 

@@ -29,7 +29,7 @@ function chosen(words: readonly string[], root: string): Run[] {
   const newest = newestTask(runs);
   if (newest.length < runs.length)
     console.error(
-      `dbench: ${newest.length} of ${runs.length} runs in ${root} are of the task that was run last; name others to report on them\n`,
+      `dbench: ${newest.length} of ${runs.length} runs in ${root} are of the task that was run last; name others to see them\n`,
     );
   return newest;
 }

@@ -128,7 +128,8 @@ function thinNotes(runs: readonly RunReport[]): string[] {
   const most = Math.max(...runs.map(({ steps, variance }) => Math.max(steps.stepsPerPoint, variance.stepsPerPoint)));
   if (most === 1) return [];
   return [
-    `Curves are thinned out: a point stands for up to ${most} steps (their mean; bands from the least to the largest). Peaks, ranks and correlations are computed from all steps.`,
+    `Curves are thinned out: a point stands for up to ${most} steps (their mean; bands from the least to the largest). ` +
+      'Peaks, ranks and correlations are computed from all steps.',
   ];
 }
 

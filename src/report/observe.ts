@@ -127,10 +127,12 @@ function variance(facts: Facts, comparison: Comparison): Judgement {
   const namesOf = (wrong: typeof courses) => list(wrong.map(({ name }) => name));
   const notEarly = namesOf(courses.filter(({ at }) => at >= earlyShare));
   const notFading = namesOf(courses.filter(({ left }) => left >= 0.5));
+  const [places, rests] = [range(courses.map(({ at }) => at)), range(courses.map(({ left }) => left))];
   const finding = [
-    `ρ(variance rank, accuracy) = ${rho(found)} over ${found.points} implementations, ${rho(found.early)} early, ${rho(found.late)} late`,
-    `Gini peaks after ${range(courses.map(({ at }) => at))} of the steps${notEarly === '' ? '' : `, not early for ${notEarly}`}`,
-    `${range(courses.map(({ left }) => left))} of the peak is left in the last fifth${notFading === '' ? '' : `, too much for ${notFading}`}`,
+    `ρ(variance rank, accuracy) = ${rho(found)} over ${found.points} implementations`,
+    `${rho(found.early)} early, ${rho(found.late)} late`,
+    `Gini peaks after ${places} of the steps${notEarly === '' ? '' : `, not early for ${notEarly}`}`,
+    `${rests} of the peak is left in the last fifth${notFading === '' ? '' : `, too much for ${notFading}`}`,
   ];
   return {
     where,
@@ -150,7 +152,9 @@ function ada(facts: Facts, comparison: Comparison): Judgement {
   const findings = adas.map((group) => {
     const bytes = [`${times(ratio(group, complete))} bytes`];
     if (central !== undefined) bytes.push(`${times(ratio(group, central))} than the all-reduce of ${central.name}`);
-    return `${group.name} ${percent(group.accuracy!)}, ${complete.name} ${percent(complete.accuracy!)} (difference ${points(difference(facts, group, complete))}), with ${bytes.join(', but ')}`;
+    const accuracies = [group, complete].map(({ name, accuracy }) => `${name} ${percent(accuracy!)}`).join(', ');
+    const apart = points(difference(facts, group, complete));
+    return `${accuracies} (difference ${apart}), with ${bytes.join(', but ')}`;
   });
   return {
     where,

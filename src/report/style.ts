@@ -82,7 +82,7 @@ td.never{text-align:center;color:var(--muted)}
 td.best{font-weight:700}
 tbody tr:hover>*{background:var(--shade)}
 .hint{color:var(--muted);font-size:.86rem;max-width:95ch;margin:.6rem 0 0}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,620px),1fr));gap:18px;align-items:start}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,620px),1fr));gap:18px}
 .figures figure{margin:0;min-width:0;display:flex;flex-direction:column}
 .figures figure.wide{grid-column:1/-1}
 figcaption{color:var(--muted);font-size:.89rem;max-width:95ch;margin:.7rem 0 0}
@@ -90,7 +90,7 @@ figcaption{color:var(--muted);font-size:.89rem;max-width:95ch;margin:.7rem 0 0}
 .drawing>svg{display:block;max-width:100%;height:auto;overflow:visible}
 .drawing text{white-space:pre}
 .drawing .empty{color:var(--muted);padding:2rem 0}
-.save{display:flex;gap:.4rem;margin-top:.8rem}
+.save{display:flex;gap:.4rem;margin-top:auto;padding-top:.8rem}
 .save button{font-size:.78rem;color:var(--muted)}
 details{margin:.6rem 0}
 details.card{padding:.7rem 1.1rem}

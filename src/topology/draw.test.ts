@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { drawTopology } from './draw.ts';
+import { drawSmall, drawTopology, smallSize } from './draw.ts';
 import { summarize } from './summary.ts';
 import { buildTopology, type Topology } from './topology.ts';
 
@@ -139,5 +139,34 @@ describe('a drawing', () => {
 
   it('follows light and dark', () => {
     expect(draw('ring', 8)).toContain('@media (prefers-color-scheme:dark)');
+  });
+});
+
+describe('a small drawing', () => {
+  const small = (kind: string, n: number, settings = {}) => drawSmall(buildTopology({ kind, ...settings }, n, 1));
+
+  it('has every edge where there are few, without numbers', () => {
+    const { shapes, every } = small('complete', 64);
+    expect([edges(shapes), every]).toEqual([2016, 1]);
+    expect(shapes).not.toMatch(/<text|<style/);
+    expect(malformed(shapes)).toEqual([]);
+  });
+
+  it('stays small and within its square at 1008 replicas, and says how many edges there are', () => {
+    for (const [kind, settings] of [['complete'], ['lattice', { k: 500 }], ['exponential'], ['ring']] as const) {
+      const { shapes, every } = small(kind, 1008, settings);
+      expect(shapes.length, kind).toBeLessThan(100_000);
+      const topology = buildTopology({ kind, ...settings }, 1008, 1);
+      const all = summarize(topology).edges;
+      expect(edges(shapes) / (all / every), kind).toBeCloseTo(1, 0);
+      for (const [, x, y] of shapes.matchAll(/M(-?[\d.]+) (-?[\d.]+)/g)) {
+        expect(Math.min(Number(x), Number(y)), kind).toBeGreaterThanOrEqual(0);
+        expect(Math.max(Number(x), Number(y)), kind).toBeLessThanOrEqual(smallSize);
+      }
+    }
+  });
+
+  it('is of the first step where the steps differ', () => {
+    expect(edges(small('one-peer-exponential', 64).shapes)).toBe(64);
   });
 });

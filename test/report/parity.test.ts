@@ -35,7 +35,7 @@ beforeAll(async () => {
   for (const name of readdirSync(join(folder, 'tables')).filter((file) => file.endsWith('.parquet')))
     await sql(`create view ${name.replace('.parquet', '')} as from '${join(folder, 'tables', name)}'`);
   await sql(recomputed);
-}, 120_000);
+}, 300_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const sql = async (text: string) => (await connection.runAndReadAll(text)).getRowObjectsJson();

@@ -15,7 +15,9 @@ export function seconds(value: number): string {
 export function tick(value: number): string {
   if (value === 0) return '0';
   const size = Math.abs(value);
-  return size >= 1e-3 && size < 1e5 ? number(value, 3) : value.toExponential().replace('e+', 'e');
+  return size >= 1e-3 && size < 1e5
+    ? number(value, 3)
+    : Number(value.toPrecision(3)).toExponential().replace('e+', 'e');
 }
 
 export { bytes, number };
@@ -24,7 +26,9 @@ export { bytes, number };
 export function logTicks(low: number, high: number): number[] {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const factors = last - first > 4 ? [1] : last - first > 2 ? [1, 3] : [1, 2, 5];
-  const all = Array.from({ length: last - first + 1 }, (_, i) => factors.map((f) => f * 10 ** (first + i))).flat();
+  const all = Array.from({ length: last - first + 1 }, (_, i) =>
+    factors.map((f) => Number(`${f}e${first + i}`)),
+  ).flat();
   const every = Math.max(1, Math.ceil(all.length / 9));
   return all.filter((value, i) => value >= low && value <= high && (factors.length > 1 || i % every === 0));
 }

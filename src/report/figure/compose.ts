@@ -79,7 +79,7 @@ function pixels(height: number, marks: Plot.Markish[]): Plot.PlotOptions {
   return { height, ...margins, axis: null, x: { type: 'identity' }, y: { type: 'identity' }, marks };
 }
 
-const swatchWidth = 36;
+const swatchWidth = 32;
 
 /** What stands for an implementation: its line with its symbol, from x to the right. */
 function swatchMarks(style: Style, x: number, y: number, { theme }: Frame): Plot.Markish[] {
@@ -98,7 +98,7 @@ export function swatch(style: Style, frame: Frame): SvgElement {
 }
 
 function legend(entries: readonly Entry[], frame: Frame): Plot.PlotOptions {
-  const [gap, lineHeight] = [18, 22];
+  const [gap, lineHeight] = [14, 22];
   let [x, y] = [0, 11];
   const marks = entries.flatMap(({ name, style, remark }) => {
     const label = remark === undefined ? name : `${name} (${remark})`;
