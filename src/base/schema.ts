@@ -25,6 +25,8 @@ export function describe(schema: JsonSchema): string {
       return 'a group of settings';
     case 'boolean':
       return 'true or false';
+    case undefined:
+      return 'anything';
     default:
       return 'something else';
   }

@@ -17,6 +17,7 @@ const commands: Readonly<Record<string, Row>> = {
   },
   runs: { summary: 'list the runs that are stored', load: () => import('./runs.ts') },
   show: { summary: 'one run: results, cost, machine, settings', load: () => import('./show.ts') },
+  query: { summary: 'ask all runs a question in SQL', load: () => import('./query.ts') },
   report: {
     summary: 'what runs tell together: results, variance ranks, correlations, the observations',
     load: () => import('./report.ts'),

@@ -6,3 +6,7 @@ export function setOption(of = 'a setting'): Option {
     .argParser((value, all: string[]) => [...all, value])
     .default([], 'none');
 }
+
+export const defaultRuns = 'runs';
+export const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default(defaultRuns);
+export const jsonOption = () => new Option('--json', 'print JSON');

@@ -23,3 +23,9 @@ export function table(
       .trimEnd();
   return [line(headers), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
 }
+
+/** Comma-separated values (RFC 4180): a field with a comma, a quote or a line break stands in quotes. */
+export function csv(rows: readonly (readonly string[])[]): string {
+  const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  return rows.map((row) => row.map(field).join(',')).join('\n');
+}

@@ -3,10 +3,20 @@ import type { EvaluationEvent, StartEvent, StepEvent } from '../engine/event.ts'
 import type { Progress } from '../run.ts';
 import { number } from './print.ts';
 
+interface ProgressOptions {
+  readonly out?: NodeJS.WriteStream;
+  /** One of many: elsewhere than on a terminal its only line is that of its end. */
+  readonly brief?: boolean;
+  /** What is said after its name, as how long all will take. */
+  readonly after?: () => string;
+}
+
 /** Tells how a run goes: a line that is rewritten on a terminal, a line an evaluation elsewhere. */
 export class RunProgress {
   readonly #out: NodeJS.WriteStream;
   readonly #name: string;
+  readonly #brief: boolean;
+  readonly #after: () => string;
   #start: StartEvent | undefined;
   #startedAt = 0;
   #step: StepEvent | undefined;
@@ -14,15 +24,17 @@ export class RunProgress {
   #drawnAt = 0;
   #drawn = false;
 
-  constructor(name: string, width: number, out: NodeJS.WriteStream = process.stderr) {
-    this.#name = name.padEnd(width);
+  constructor(name: string, { out = process.stderr, brief = false, after = () => '' }: ProgressOptions = {}) {
+    this.#name = name;
     this.#out = out;
+    this.#brief = brief;
+    this.#after = after;
     // Data may take a while to load.
     if (out.isTTY) this.#draw(true);
   }
 
   tell(event: Progress): void {
-    if (event.type === 'run' && !this.#out.isTTY) this.#line(`${this.#name}  ${event.run.folder}`);
+    if (event.type === 'run' && !this.#out.isTTY && !this.#brief) this.#line(`${this.#name}  ${event.run.folder}`);
     if (event.type === 'start') {
       this.#start = event;
       this.#startedAt = performance.now();
@@ -30,11 +42,13 @@ export class RunProgress {
     if (event.type === 'step') this.#step = event;
     if (event.type === 'evaluation') this.#evaluation = event;
     if (this.#out.isTTY) this.#draw(event.type === 'end' || event.type === 'evaluation');
-    else if (event.type === 'evaluation') this.#line(`${this.#name}  ${this.#state()}`);
+    else if (event.type === 'evaluation' && !this.#brief) this.#line(`${this.#name}  ${this.#state()}`);
     if (event.type === 'end') {
       const outcome = event.status === 'diverged' ? `diverged: ${event.reason}` : event.status;
       this.close();
-      if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
+      if (event.status === 'complete' && this.#brief && !this.#out.isTTY)
+        this.#line(`${this.#name}${this.#after()}  ${this.#state()}`);
+      else if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
     }
   }
 
@@ -57,7 +71,7 @@ export class RunProgress {
     const share = this.#start === undefined ? 0 : done / this.#start.steps;
     const filled = Math.round(20 * share);
     const bar = '█'.repeat(filled) + '░'.repeat(20 - filled);
-    const text = `${this.#name}  ${bar}  ${this.#state()}${this.#remaining(done)}`;
+    const text = `${this.#name}${this.#after()}  ${bar}  ${this.#state()}${this.#remaining(done)}`;
     this.#out.write(`\r\x1b[2K${text.slice(0, (this.#out.columns ?? 120) - 1)}`);
   }
 

@@ -4,6 +4,7 @@ import { writeWhole } from '../base/file.ts';
 import { buildReport, newestTask } from '../report/build.ts';
 import { exportTables, tableFormats } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
+import { runsOption } from './options.ts';
 import { reportMarkdown, reportText } from './report-text.ts';
 
 interface Options {
@@ -15,6 +16,7 @@ interface Options {
   readonly figures?: string;
   readonly csv?: string;
   readonly parquet?: string;
+  readonly tensorboard?: string;
 }
 
 /** The runs named, or those of the task that was run last. */
@@ -38,7 +40,7 @@ export function command(): Command {
       '[runs...]',
       'ids, beginnings of ids, patterns with *, or folders; by default the runs of the task that was run last',
     )
-    .option('--runs <folder>', 'where runs are kept', 'runs')
+    .addOption(runsOption())
     .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
     .option('--md', 'print Markdown')
     .option('--json', 'print everything as JSON')
@@ -46,13 +48,14 @@ export function command(): Command {
     .option('--figures <folder>', 'write every figure as SVG and PNG')
     .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
     .option('--parquet <folder>', 'the same as Parquet files')
+    .option('--tensorboard <folder>', 'write the scalars of each run for TensorBoard')
     .action(async (words: string[], options: Options) => {
       const runs = chosen(words, options.runs);
       const report = await buildReport(runs, options);
+      const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
       for (const format of tableFormats) {
         const folder = options[format];
         if (folder === undefined) continue;
-        const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
         for (const file of await exportTables(readable, folder, format)) console.error(`wrote ${file}`);
       }
       // Loaded only when asked for: a text alone needs none of what draws.
@@ -63,6 +66,13 @@ export function command(): Command {
       if (options.figures !== undefined) {
         const files = await (await import('../report/still.ts')).writeStills(report, options.figures);
         console.error(`wrote ${files.length} files to ${options.figures}`);
+      }
+      if (options.tensorboard !== undefined) {
+        const { files } = await (await import('../report/tensorboard.ts')).writeTensorBoard(
+          readable,
+          options.tensorboard,
+        );
+        console.error(`wrote ${files.length} files; see them with: tensorboard --logdir ${options.tensorboard}`);
       }
       if (options.json) console.log(JSON.stringify(report));
       else if (options.md) console.log(reportMarkdown(report));

@@ -2,14 +2,16 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
-import { loadExperiment } from '../experiment/experiment.ts';
-import type { Experiment } from '../experiment/schema.ts';
-import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
-import { type Progress, resume, run } from '../run.ts';
+import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
+import { type RunSummary, summarizeRun } from '../metric/summary.ts';
+import { resume, run } from '../run.ts';
 import { findRun, type Run, scanRuns } from '../store/runs.ts';
-import { setOption } from './options.ts';
-import { bytes, number, table } from './print.ts';
+import { follow, interruptible } from './follow.ts';
+import { defaultRuns, jsonOption, runsOption, setOption } from './options.ts';
+import { number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
+import { legend, orDash, percent, summaryOrOutline, summaryTable } from './summary.ts';
+import { runSweep } from './sweep.ts';
 
 interface Options {
   readonly set: string[];
@@ -27,10 +29,6 @@ function workers(text: string): number {
   });
 }
 
-const defaultRuns = 'runs';
-const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default(defaultRuns);
-const jsonOption = () => new Option('--json', 'print JSON');
-
 function common(command: Command): Command {
   return command
     .addOption(setOption())
@@ -39,85 +37,16 @@ function common(command: Command): Command {
     .addOption(jsonOption());
 }
 
-/** Ends runs cleanly on the first Ctrl-C, at once on the second. */
-function interruptible(): { signal: AbortSignal; release(): void } {
-  const controller = new AbortController();
-  const interrupt = () => {
-    if (controller.signal.aborted) process.exit(130);
-    controller.abort();
-    process.stderr.write('\nstopping after this step, with a checkpoint; Ctrl-C again to end at once\n');
-  };
-  process.on('SIGINT', interrupt);
-  process.on('SIGTERM', interrupt);
-  return {
-    signal: controller.signal,
-    release() {
-      process.off('SIGINT', interrupt);
-      process.off('SIGTERM', interrupt);
-    },
-  };
-}
-
-/** Follows one run to its end; the run as it was stored. */
-async function follow(events: AsyncGenerator<Progress>, name: string, width: number): Promise<Run> {
-  const progress = new RunProgress(name, width);
-  let stored: Run | undefined;
-  try {
-    for await (const event of events) {
-      if (event.type === 'run') stored = event.run;
-      progress.tell(event);
-    }
-  } finally {
-    progress.close();
-  }
-  return stored!;
-}
-
-const percent = (share: number | null | undefined) =>
-  share === null || share === undefined ? '–' : (100 * share).toFixed(2);
-const orDash = (value: number | null, show: (value: number) => string) => (value === null ? '–' : show(value));
-
-export function summaryTable(summaries: readonly RunSummary[]): string {
-  const rows = summaries.map((s) => [
-    s.name,
-    orDash(s.connections, (k) => number(k, 3)),
-    percent(s.accuracy?.mean),
-    percent(s.mergedAccuracy),
-    orDash(s.loss, (loss) => loss.toFixed(3)),
-    orDash(s.peakGini, (gini) => gini.toFixed(4)),
-    orDash(s.finalDistance, (distance) => number(distance, 3)),
-    orDash(s.sentBytes, bytes),
-    orDash(s.seconds, duration),
-    s.status === 'complete' ? '' : s.status,
-  ]);
-  const headers = [
-    'implementation',
-    'connections',
-    'test %',
-    'merged %',
-    'loss',
-    'peak Gini',
-    'final Ξ',
-    'sent',
-    'time',
-    '',
-  ];
-  return table(headers, rows);
-}
-
-const legend =
-  'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
-
-async function runAll(experiments: readonly Experiment[], options: Options): Promise<void> {
+async function runAll(planned: readonly Planned[], options: Options): Promise<void> {
+  if (planned.some(({ point }) => point.length > 0)) return runSweep(planned, options);
   const { signal, release } = interruptible();
-  const width = Math.max(...experiments.map(({ name }) => name.length));
+  const width = Math.max(...planned.map(({ experiment }) => experiment.name.length));
   const done: Run[] = [];
   try {
-    for (const experiment of experiments) {
+    for (const { experiment } of planned) {
       if (signal.aborted) break;
-      done.push(
-        await follow(run(experiment, { root: options.runs, workers: options.workers, signal }), experiment.name, width),
-      );
+      const events = run(experiment, { root: options.runs, workers: options.workers, signal });
+      done.push(await follow(events, new RunProgress(experiment.name.padEnd(width))));
     }
   } finally {
     release();
@@ -152,11 +81,7 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
   }
   const { signal, release } = interruptible();
   try {
-    await follow(
-      resume(stored, { workers: options.workers, signal }),
-      stored.experiment.name,
-      stored.experiment.name.length,
-    );
+    await follow(resume(stored, { workers: options.workers, signal }), new RunProgress(stored.experiment.name));
   } finally {
     release();
   }
@@ -172,7 +97,7 @@ export function command(): Command {
         throw new UserError('the experiment file is missing', {
           hint: 'as in: dbench run experiments/quickstart.yaml',
         });
-      await runAll(loadExperiment(file, options.set), options);
+      await runAll(loadPlan(file, options.set), options);
     });
 }
 
@@ -186,19 +111,8 @@ export function compareCommand(): Command {
       console.error(
         'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
       );
-    await runAll(loadExperiment(file ?? quickstart, options.set), options);
+    await runAll(loadPlan(file ?? quickstart, options.set), options);
   });
-}
-
-/** One run that is damaged must not hide the others. */
-async function summaryOrOutline(stored: Run): Promise<RunSummary> {
-  try {
-    return await summarizeRun(stored);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(`dbench: ${error.message}`);
-    return outlineRun(stored);
-  }
 }
 
 /** `dbench runs`: what is stored. */

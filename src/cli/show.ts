@@ -2,14 +2,15 @@ import { Command } from 'commander';
 import { stringify } from 'yaml';
 import { summarizeRun } from '../metric/summary.ts';
 import { findRun, readContext } from '../store/runs.ts';
+import { jsonOption, runsOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';
 import { duration } from './progress.ts';
 
 export function command(): Command {
   return new Command('show')
     .argument('<id>', 'of a run, or its beginning')
-    .option('--runs <folder>', 'where runs are kept', 'runs')
-    .option('--json', 'print JSON')
+    .addOption(runsOption())
+    .addOption(jsonOption())
     .action(async (id: string, options: { runs: string; json?: true }) => {
       const run = findRun(options.runs, id);
       const summary = await summarizeRun(run);

@@ -1,19 +1,31 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { loadExperiment } from '../experiment/experiment.ts';
-import { setOption } from './options.ts';
+import { loadPlan } from '../experiment/experiment.ts';
+import { pointText } from '../experiment/sweep.ts';
+import { jsonOption, setOption } from './options.ts';
+import { number } from './print.ts';
 
 export function command(): Command {
   return new Command('validate')
     .argument('<file>', 'experiment in YAML or JSON')
     .addOption(setOption())
-    .option('--json', 'print the resolved runs as JSON')
+    .addOption(jsonOption())
     .action((file: string, options: { set: string[]; json?: true }) => {
-      const runs = loadExperiment(file, options.set);
-      if (options.json) return console.log(JSON.stringify(runs, null, 2));
-      console.log(
-        `${file}: valid, ${runs.length} run${runs.length === 1 ? '' : 's'}: ${runs.map((run) => run.name).join(', ')}\n`,
-      );
+      const planned = loadPlan(file, options.set);
+      if (options.json)
+        return console.log(
+          JSON.stringify(
+            planned.map(({ experiment }) => experiment),
+            null,
+            2,
+          ),
+        );
+      const { point } = planned[0]!;
+      const runs = planned.filter((each) => each.point === point).map(({ experiment }) => experiment);
+      const where = point.length === 0 ? '' : ` at ${number(planned.length / runs.length)} points of the sweep`;
+      const count = `${number(planned.length)} run${planned.length === 1 ? '' : 's'}`;
+      console.log(`${file}: valid, ${count}: ${runs.map((run) => run.name).join(', ')}${where}\n`);
+      if (point.length > 0) console.log(`# The first point: ${pointText(point)}`);
       console.log(
         runs.map((run) => stringify(run, { flowCollectionPadding: true, collectionStyle: 'any' })).join('---\n'),
       );

@@ -5,16 +5,14 @@ import { readText } from '../base/file.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
+import { isData, pathPattern, setAt } from './path.ts';
 import { type Experiment, experimentSchema, runSchema } from './schema.ts';
-
-type Data = { [key: string]: unknown };
-
-const isData = (value: unknown): value is Data => typeof value === 'object' && value !== null && !Array.isArray(value);
+import { maxRuns, type Point, pointCount, pointsOf, pointText, sweepSchema } from './sweep.ts';
 
 /** `over` laid on top of `base`, group by group; a group whose `kind` changes is replaced as a whole. */
 export function merge(base: unknown, over: unknown): unknown {
   if (!isData(base) || !isData(over) || (over.kind !== undefined && over.kind !== base.kind)) return over;
-  const merged: Data = { ...base };
+  const merged = { ...base };
   for (const [key, value] of Object.entries(over)) merged[key] = key in base ? merge(base[key], value) : value;
   return merged;
 }
@@ -35,25 +33,11 @@ export function parseText(text: string, where: string): unknown {
 export function override(data: unknown, assignment: string): unknown {
   const equals = assignment.indexOf('=');
   const path = assignment.slice(0, equals).trim();
-  if (equals < 1 || !/^[\w-]+(\.[\w-]+|\[\d+\])*$/.test(path))
+  if (equals < 1 || !pathPattern.test(path))
     throw new UserError(`--set ${assignment}: expected path=value`, {
       hint: 'as in --set topology.kind=torus or --set compare[0].name=a',
     });
-  const keys = path.replaceAll(/\[(\d+)\]/g, '.$1').split('.');
-  const value = parseText(assignment.slice(equals + 1), `--set ${path}`);
-  const set = (at: unknown, [key, ...rest]: readonly string[]): unknown => {
-    if (key === undefined) return value;
-    if (Array.isArray(at)) {
-      if (!(Number(key) < at.length))
-        throw new UserError(`--set ${path}: the list has no item ${key}, only ${at.length} items`);
-      return at.with(Number(key), set(at[Number(key)], rest));
-    }
-    const group = isData(at) ? at : {};
-    const next = set(group[key], rest);
-    // Another kind has other settings: those of the old one go, as in compare.
-    return key === 'kind' && rest.length === 0 && group.kind !== next ? { kind: next } : { ...group, [key]: next };
-  };
-  return set(data, keys);
+  return setAt(data, path, parseText(assignment.slice(equals + 1), `--set ${path}`), `--set ${path}`);
 }
 
 /** What single settings cannot show: whether they fit together. */
@@ -87,41 +71,86 @@ function frozen<T>(value: T): T {
   return Object.freeze(value);
 }
 
+/** Settings at a point of a sweep: what is swept holds for every variant. */
+const moved = (settings: unknown, point: Point): unknown =>
+  point.reduce((data, [path, value]) => setAt(data, path, value, path), settings);
+
 /** Checks one run's settings; problems are collected, not thrown. */
-function check(data: unknown): { run: Experiment } | { problems: string[] } {
+function check(settings: unknown, point: Point = []): { run: Experiment } | { problems: string[] } {
+  let data: unknown;
+  try {
+    data = moved(settings, point);
+  } catch (error) {
+    if (error instanceof UserError) return { problems: [error.message] };
+    throw error;
+  }
   const result = problemsOf(runSchema, data);
   if ('problems' in result) return result;
   const problems = inconsistencies(result.value);
   return problems.length > 0 ? { problems } : { run: frozen(result.value) as Experiment };
 }
 
-/**
- * The runs of an experiment, with all defaults filled in: the variants under `compare`, or the one the file describes.
- * Every problem of every variant is reported, those they share only once.
- */
-export function resolve(data: unknown, where: string): readonly Experiment[] {
-  const whole = problemsOf(experimentSchema, data);
-  const { compare, ...base } = (isData(data) ? data : {}) as Data;
-  const first = 'problems' in whole ? whole : check(base);
-  const problems = 'problems' in first ? [...first.problems] : [];
-  // Without a sound list of variants there is nothing to lay them on.
-  const variants = Array.isArray(compare) && compare.every(isData) ? compare : [];
-  const runs = variants.map((variant, index) => {
-    const checked = check(merge(base, variant));
-    if ('run' in checked) return checked.run;
-    const own = checked.problems.filter((problem) => !problems.includes(problem));
-    problems.push(...own.map((problem) => `compare[${index}] (${String(variant.name)}): ${problem}`));
-    return undefined;
-  });
-  const names = variants.map((variant) => variant.name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) problems.push(`compare: the name "${String(twice)}" is used twice; every run needs its own`);
-  if (problems.length > 0) throw problemError(where, problems);
-  return frozen('run' in first && runs.length === 0 ? [first.run] : (runs as Experiment[]));
+/** One run of an experiment file. */
+export interface Planned {
+  readonly experiment: Experiment;
+  /** Where in the sweep; empty without one. */
+  readonly point: Point;
 }
 
-/** Reads an experiment file, applies `--set` overrides, checks everything. */
-export function loadExperiment(path: string, overrides: readonly string[] = []): readonly Experiment[] {
-  const text = readText(path, 'experiment');
-  return resolve(overrides.reduce(override, parseText(text, path)), path);
+/**
+ * The runs of an experiment, with all defaults filled in: the variants under `compare`, or the one the file describes, at every point
+ * of its `sweep`. Every problem of every run is reported, those they share only once.
+ */
+export function plan(data: unknown, where: string): readonly Planned[] {
+  const whole = problemsOf(experimentSchema, data);
+  if (!isData(data)) throw problemError(where, 'problems' in whole ? whole.problems : []);
+  const { compare, sweep, ...base } = data;
+  // With a sweep only its points need to fit together.
+  const first = 'problems' in whole || sweep !== undefined ? whole : check(base);
+  const told = new Map('problems' in first ? first.problems.map((problem) => [problem, problem]) : []);
+  const tell = (context: string, who: string, problems: readonly string[]) => {
+    for (const problem of problems)
+      if (!told.has(problem) && !told.has(who + problem)) told.set(who + problem, context + who + problem);
+  };
+  // Without a sound list of variants, or a sound sweep, there is nothing to lay on what.
+  const variants = Array.isArray(compare) && compare.every(isData) ? compare : [];
+  const names = variants.map((variant) => variant.name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined)
+    tell('', 'compare: ', [`the name "${String(twice)}" is used twice; every run needs its own`]);
+  const grid = problemsOf(sweepSchema, sweep);
+  const axes = 'value' in grid ? grid.value : {};
+  const count = pointCount(axes) * Math.max(1, variants.length);
+  if (count > maxRuns) {
+    tell('', 'sweep: ', [`${large(count)} runs; give fewer values, for at most ${large(maxRuns)}`]);
+    throw problemError(where, [...told.values()]);
+  }
+  const planned = pointsOf(axes).flatMap((point) => {
+    const runs = (variants.length === 0 ? [{}] : variants).map((variant) => check(merge(base, variant), point));
+    const problems = runs.map((run) => ('problems' in run ? run.problems : []));
+    const context = point.length === 0 ? '' : `sweep (${pointText(point)}): `;
+    const inAll = problems[0]!.filter((problem) => problems.every((others) => others.includes(problem)));
+    if (point.length > 0) tell(context, '', inAll);
+    for (const [index, variant] of variants.entries())
+      tell(context, `compare[${index}] (${String(variant.name)}): `, problems[index]!);
+    return runs.flatMap((run) => ('run' in run ? [{ experiment: run.run, point }] : []));
+  });
+  if (told.size > 0) throw problemError(where, [...told.values()]);
+  return planned;
 }
+
+const large = (count: number) => count.toLocaleString('en-US');
+
+const runsOf = (planned: readonly Planned[]) => frozen(planned.map(({ experiment }) => experiment));
+
+/** As `plan`, without the points. */
+export const resolve = (data: unknown, where: string): readonly Experiment[] => runsOf(plan(data, where));
+
+/** Reads an experiment file, applies `--set` overrides, checks everything. */
+export function loadPlan(path: string, overrides: readonly string[] = []): readonly Planned[] {
+  const text = readText(path, 'experiment');
+  return plan(overrides.reduce(override, parseText(text, path)), path);
+}
+
+export const loadExperiment = (path: string, overrides: readonly string[] = []): readonly Experiment[] =>
+  runsOf(loadPlan(path, overrides));

@@ -7,6 +7,7 @@ import { modelSchema } from '../model/models.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { learningRateSchema } from '../optim/schedule.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
+import { sweepSchema } from './sweep.ts';
 
 const name = z
   .string()
@@ -52,7 +53,7 @@ const shape = {
 /** One run, fully specified: all the defaults of an experiment are in this schema and those it is made of. */
 export const runSchema = z.strictObject(shape);
 
-/** What a file holds: a run, and variants of it to compare, each a name and what differs. */
+/** What a file holds: a run, variants of it to compare, each a name and what differs, and a grid of settings to try them at. */
 export const experimentSchema = z.strictObject({
   ...shape,
   compare: z
@@ -60,6 +61,11 @@ export const experimentSchema = z.strictObject({
     .min(1)
     .optional()
     .describe('runs to compare: a name and what differs from the rest of the file'),
+  sweep: sweepSchema
+    .optional()
+    .describe(
+      'values to try by path, as in { seed: [1, 2, 3], learningRate.base: [0.05, 0.1] }: every variant at every point of the grid',
+    ),
 });
 
 /** One fully specified run, as plain data. */
@@ -80,7 +86,7 @@ function loosened(schema: unknown): unknown {
 /** JSON Schema of an experiment file, for editors. */
 export function jsonSchema(): Json {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input' }) as Json & { properties: Json };
-  const { compare, ...properties } = schema.properties;
+  const { compare, sweep, ...properties } = schema.properties;
   const variant = {
     ...(loosened({ type: 'object', properties, additionalProperties: false }) as Json),
     required: ['name'],
@@ -88,6 +94,6 @@ export function jsonSchema(): Json {
   return {
     ...schema,
     title: 'DBench experiment',
-    properties: { ...properties, compare: { ...(compare as Json), items: variant } },
+    properties: { ...properties, compare: { ...(compare as Json), items: variant }, sweep },
   };
 }

@@ -1,13 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import { flatten } from '../experiment/path.ts';
 import type { Experiment } from '../experiment/schema.ts';
-
-/** Settings by their path, as `--set` takes them; lists stay whole. */
-export function flatten(settings: unknown, path = ''): Map<string, unknown> {
-  if (typeof settings !== 'object' || settings === null || Array.isArray(settings)) return new Map([[path, settings]]);
-  return new Map(
-    Object.entries(settings).flatMap(([key, value]) => [...flatten(value, path === '' ? key : `${path}.${key}`)]),
-  );
-}
 
 /** The paths at which some of these settings differ. */
 export function differences(all: readonly unknown[]): string[] {

@@ -11,7 +11,7 @@ import { UserError } from '../base/error.ts';
 import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
 
 /** One table an event; lists hold a value for each replica. */
-const tables = `
+export const eventTables = `
   create table if not exists steps (
     step integer, epoch integer, connections double, learning_rate double,
     loss double[], accuracy double[], gradient_norm double[],
@@ -46,7 +46,7 @@ export class EventStore {
   static async open(path: string): Promise<EventStore> {
     const instance = await openDatabase(path);
     const connection = await instance.connect();
-    await connection.run(tables);
+    await connection.run(eventTables);
     const [steps, norms, evaluations] = await Promise.all(
       ['steps', 'norms', 'evaluations'].map((table) => connection.createAppender(table)),
     );
@@ -182,8 +182,8 @@ async function openDatabase(path: string): Promise<DuckDBInstance> {
   }
 }
 
-const inUse = (cause: unknown) => (cause as Error).message.includes('Could not set lock');
-const unreadable = (path: string, cause: unknown) =>
+export const inUse = (cause: unknown) => (cause as Error).message.includes('Could not set lock');
+export const unreadable = (path: string, cause: unknown) =>
   new UserError(`${path} cannot be read: ${(cause as Error).message.split('\n')[0]}`, { cause });
 
 /** What can be asked of stored events. */

@@ -63,6 +63,9 @@ it('what is wrong with a run that cannot be read is said', () => {
   rmSync(join(run.folder, 'context.json'));
   expect(scanRuns(root)).toMatchObject({ runs: [], problems: [expect.stringMatching(/context\.json/)] });
   expect(() => findRun(root, run.id)).toThrow(/context\.json/);
+  const other = create();
+  writeFileSync(join(other.folder, 'result.json'), '{');
+  expect(scanRuns(root).problems).toEqual(expect.arrayContaining([expect.stringMatching(/result\.json is damaged/)]));
   writeFileSync(join(root, 'file'), '');
   expect(() => scanRuns(join(root, 'file'))).toThrow(/cannot read the folder .*: a part of the path is not a folder/);
 });

@@ -42,6 +42,8 @@ export function fingerprint(experiment: Experiment): string {
   return createHash('sha256').update(JSON.stringify(experiment)).digest('hex').slice(0, 8);
 }
 
+const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(experiment)}`;
+
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 function refused(path: string, cause: unknown): UserError {
@@ -66,7 +68,7 @@ export function createRun(root: string, experiment: Experiment, context: Context
   } catch (cause) {
     throw refused(root, cause);
   }
-  const base = `${experiment.name}-${fingerprint(experiment)}`;
+  const base = idOf(experiment);
   for (let count = 1; ; count++) {
     const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
     if (!makeFolder(run.folder)) continue;
@@ -158,6 +160,7 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
     if (!existsSync(path)) continue;
     try {
       const run = at(root, id, readJson(path) as Experiment);
+      readResult(run);
       found.push({ run, startedAt: readContext(run).startedAt });
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
@@ -174,6 +177,26 @@ function foldersIn(root: string): string[] {
   } catch (cause) {
     throw new UserError(`cannot read the folder ${root}: ${reason(cause)}`, { cause });
   }
+}
+
+/** What an experiment has come to in this root, by the run that is furthest; undefined: it was never started. */
+export function standing(
+  root: string,
+  experiment: Experiment,
+): { readonly run: Run; readonly status: Status } | undefined {
+  const base = idOf(experiment);
+  const wanted = JSON.stringify(experiment);
+  const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
+  const runs = ids.flatMap((id) => {
+    const path = join(root, id, 'experiment.json');
+    const same = existsSync(path) && JSON.stringify(readJson(path)) === wanted;
+    return same ? [at(root, id, experiment)] : [];
+  });
+  const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
+  const steps = (run: Run) => checkpointsIn(run.checkpoints).at(-1) ?? 0;
+  return runs
+    .map((run) => ({ run, status: statusOf(run) }))
+    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || steps(b.run) - steps(a.run))[0];
 }
 
 export const listRuns = (root: string): Run[] => scanRuns(root).runs;

@@ -1,0 +1,142 @@
+import { DuckDBTypeId } from '@duckdb/node-api';
+import { Command } from 'commander';
+import { UserError } from '../base/error.ts';
+import { scanRuns } from '../store/runs.ts';
+import { Tables, tidyTables } from '../store/tables.ts';
+import { jsonOption, runsOption } from './options.ts';
+import { csv, number, table } from './print.ts';
+
+interface Options {
+  readonly runs: string;
+  readonly json?: true;
+  readonly csv?: true;
+}
+
+const examples = `
+Examples:
+  The implementations at every scale, over their seeds:
+    dbench query "select name, replicas, count(*) as seeds, avg(accuracy) as accuracy, stddev(accuracy) as sd
+      from runs where status = 'complete' group by all order by replicas, accuracy desc"
+  When the variance between the replicas is largest:
+    dbench query "select run, max(gini) as peak, arg_max(step, gini) as step
+      from (select run, step, avg(gini) as gini from dispersion group by all) group by run order by peak"
+  Accuracy for the bytes it cost, by one setting of the experiment:
+    dbench query 'select "learningRate.base" as base, name, accuracy, sent_bytes / 1e6 as megabytes
+      from runs order by megabytes'
+`;
+
+interface Answer {
+  readonly columns: readonly string[];
+  /** Whether a column holds numbers. */
+  readonly numeric: readonly boolean[];
+  readonly rows: readonly (readonly unknown[])[];
+}
+
+function tablesHelp(): string {
+  const width = Math.max(...Object.keys(tidyTables).map((name) => name.length));
+  const rows = Object.entries(tidyTables).map(
+    ([name, { summary, columns }]) =>
+      `  ${name.padEnd(width)}  ${summary}\n${wrapped(columns, 100, ' '.repeat(width + 4))}`,
+  );
+  const settings = 'Settings of a run are columns of runs by their path: name, seed, replicas, "topology.kind", …';
+  return `\nTables:\n${rows.join('\n')}\n\n${settings}\n`;
+}
+
+function wrapped(words: readonly string[], width: number, indent: string): string {
+  const lines = [''];
+  for (const word of words) {
+    if (lines.at(-1)!.length + word.length > width) lines.push('');
+    lines[lines.length - 1] += `${lines.at(-1) === '' ? '' : ', '}${word}`;
+  }
+  return lines.map((line) => indent + line).join(',\n');
+}
+
+const { TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT } = DuckDBTypeId;
+const { FLOAT, DOUBLE, DECIMAL } = DuckDBTypeId;
+const numericTypes = new Set([TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT])
+  .add(UHUGEINT)
+  .add(FLOAT)
+  .add(DOUBLE)
+  .add(DECIMAL);
+
+/** Mistakes in the question, which are the user's; others may be damage in a run's file. */
+const aboutTheQuestion =
+  /^(Parser|Binder|Catalog|Conversion|Invalid Input|Permission|Out of Range|Not implemented|Invalid Type) ?(Error)?/;
+
+const oneMessage = (error: unknown) =>
+  (error as Error).message
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .join('\n  ');
+
+/** Answers; files that turn out to be damaged only now are found and left out. */
+async function answer(root: string, sql: string, thorough = false): Promise<Answer> {
+  if (sql.trim() === '')
+    throw new UserError('the question is empty', { hint: 'as in: dbench query "select * from runs"' });
+  const { runs, problems } = scanRuns(root);
+  if (runs.length === 0)
+    throw new UserError(problems[0] ?? `there are no runs in ${root}`, { hint: 'start one with: dbench run FILE' });
+  const tables = await Tables.open(runs, { thorough });
+  try {
+    await tables.seal();
+    const found = await tables.ask(sql);
+    for (const problem of [...problems, ...tables.problems]) console.error(`dbench: left out: ${problem}`);
+    const numeric = found.columnTypes().map(({ typeId }) => numericTypes.has(typeId));
+    // Whole numbers of 64 bits come as text.
+    const plain = (value: unknown, column: number) => (numeric[column] && value !== null ? Number(value) : value);
+    return {
+      columns: found.deduplicatedColumnNames(),
+      numeric,
+      rows: found.getRowsJson().map((row) => row.map(plain)),
+    };
+  } catch (error) {
+    if (thorough || aboutTheQuestion.test((error as Error).message))
+      throw new UserError(oneMessage(error), {
+        cause: error,
+        hint: (error as Error).message.startsWith('Permission')
+          ? 'a question reads the runs and nothing else; redirect --csv or --json to keep the answer'
+          : 'see the tables with: dbench query --help',
+      });
+  } finally {
+    tables.close();
+  }
+  return answer(root, sql, true);
+}
+
+const cell = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function tableOf({ columns, numeric, rows }: Answer): string {
+  const show = (value: unknown) => (value === null ? '–' : typeof value === 'number' ? number(value) : cell(value));
+  const words = columns.filter((_, index) => !numeric[index]);
+  const count = `${number(rows.length)} row${rows.length === 1 ? '' : 's'}`;
+  return `${table(
+    columns,
+    rows.map((row) => row.map(show)),
+    words,
+  )}\n\n${count}`;
+}
+
+export function command(): Command {
+  return new Command('query')
+    .argument('<sql>', 'a question in SQL (DuckDB)')
+    .addOption(runsOption())
+    .addOption(jsonOption().conflicts('csv'))
+    .option('--csv', 'print CSV')
+    .addHelpText('after', () => tablesHelp() + examples)
+    .action(async (sql: string, options: Options) => {
+      const found = await answer(options.runs, sql);
+      const { columns, rows } = found;
+      if (options.json)
+        console.log(
+          JSON.stringify(
+            rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))),
+            null,
+            2,
+          ),
+        );
+      else if (options.csv)
+        console.log(csv([columns, ...rows.map((row) => row.map((value) => (value === null ? '' : cell(value))))]));
+      else console.log(tableOf(found));
+    });
+}

@@ -1,0 +1,148 @@
+import { UserError } from '../base/error.ts';
+import type { Planned } from '../experiment/experiment.ts';
+import { pointText } from '../experiment/sweep.ts';
+import type { RunSummary } from '../metric/summary.ts';
+import { type Progress, resume, run } from '../run.ts';
+import { type Run, type Status, standing } from '../store/runs.ts';
+import { follow, interruptible } from './follow.ts';
+import { number } from './print.ts';
+import { duration, RunProgress } from './progress.ts';
+import { legend, summaryOrOutline, summaryTable } from './summary.ts';
+
+interface Options {
+  readonly runs: string;
+  readonly workers?: number | undefined;
+  readonly json?: true | undefined;
+}
+
+/** What became of a run of a sweep: stored, failed, or not reached. */
+interface Outcome {
+  readonly planned: Planned;
+  readonly run?: Run;
+  readonly failure?: unknown;
+}
+
+/** `D_ring seed=1 replicas=8` */
+const labelOf = ({ experiment, point }: Planned) => `${experiment.name} ${pointText(point)}`;
+
+/**
+ * Runs what is not yet complete in the root, and goes on with what was interrupted: the same command again finishes a sweep. A run that
+ * fails does not keep the others from running.
+ */
+export async function runSweep(planned: readonly Planned[], options: Options): Promise<void> {
+  const before = planned.map(({ experiment }) => statusBefore(options.runs, experiment));
+  const count = (...of: readonly (Status | undefined)[]) => before.filter((status) => of.includes(status)).length;
+  const [ended, begun, total] = [count('complete', 'diverged'), count('stopped', 'interrupted'), planned.length];
+  console.error(
+    `${number(total)} runs: ${number(ended)} done before, ${number(begun)} to go on with, ${number(total - ended - begun)} to start`,
+  );
+  const { signal, release } = interruptible();
+  const width = Math.max(...planned.map((each) => labelOf(each).length));
+  const pace = new Pace(total - ended);
+  const outcomes: Outcome[] = [];
+  try {
+    for (const [index, each] of planned.entries()) {
+      const place = `${number(index + 1).padStart(number(total).length)}/${number(total)}`;
+      const name = `${place}  ${labelOf(each).padEnd(width)}`;
+      outcomes.push(signal.aborted ? { planned: each } : await runOnce(each, name, pace, { ...options, signal }));
+    }
+  } finally {
+    release();
+  }
+  await finish(outcomes, options);
+  if (signal.aborted) {
+    console.error('stopped; the same command goes on');
+    process.exitCode = 130;
+  }
+}
+
+/** What cannot be read is told when its turn comes. */
+function statusBefore(root: string, experiment: Planned['experiment']): Status | undefined {
+  try {
+    return standing(root, experiment)?.status;
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+async function runOnce(
+  planned: Planned,
+  name: string,
+  pace: Pace,
+  { runs: root, workers, signal }: Options & { readonly signal: AbortSignal },
+): Promise<Outcome> {
+  let stored: Run | undefined;
+  try {
+    const found = standing(root, planned.experiment);
+    stored = found?.run;
+    if (found?.status === 'running') console.error(`${name}  is being run by another process`);
+    if (found !== undefined && found.status !== 'stopped' && found.status !== 'interrupted')
+      return { planned, run: found.run };
+    const events =
+      stored === undefined ? run(planned.experiment, { root, workers, signal }) : resume(stored, { workers, signal });
+    const progress = new RunProgress(name, { brief: true, after: () => pace.remaining() });
+    return { planned, run: await follow(pace.timed(events), progress) };
+  } catch (failure) {
+    const { message, stack } = failure as Error;
+    console.error(`${name}  failed: ${failure instanceof UserError ? message : stack}`);
+    return { planned, failure, ...(stored === undefined ? {} : { run: stored }) };
+  }
+}
+
+/** How long the rest will take, going by the runs that are done. */
+class Pace {
+  #left: number;
+  #done = 0;
+  #seconds = 0;
+  #startedAt = 0;
+
+  constructor(runs: number) {
+    this.#left = runs;
+  }
+
+  async *timed(events: AsyncGenerator<Progress>): AsyncGenerator<Progress> {
+    this.#startedAt = performance.now();
+    this.#left -= 1;
+    yield* events;
+    this.#seconds += this.#elapsed();
+    this.#done += 1;
+  }
+
+  #elapsed(): number {
+    return (performance.now() - this.#startedAt) / 1000;
+  }
+
+  /** In the middle of a run, or as its last event is told. */
+  remaining(): string {
+    if (this.#done === 0) return '';
+    const mean = this.#seconds / this.#done;
+    return `  about ${duration(this.#left * mean + Math.max(0, mean - this.#elapsed()))} for all`;
+  }
+}
+
+async function finish(outcomes: readonly Outcome[], options: Options): Promise<void> {
+  const summaries = new Map<Outcome, RunSummary>();
+  for (const outcome of outcomes)
+    if (outcome.run !== undefined) summaries.set(outcome, await summaryOrOutline(outcome.run));
+  const statusOf = (outcome: Outcome) =>
+    outcome.failure !== undefined ? 'failed' : (summaries.get(outcome)?.status ?? 'pending');
+  if (options.json) {
+    const rows = outcomes.map((outcome) => ({
+      ...(summaries.get(outcome) ?? { id: null, name: outcome.planned.experiment.name }),
+      status: statusOf(outcome),
+      ...(outcome.failure === undefined ? {} : { reason: (outcome.failure as Error).message }),
+      sweep: Object.fromEntries(outcome.planned.point),
+    }));
+    console.log(JSON.stringify(rows, null, 2));
+  } else if (summaries.size > 0) {
+    const labels = [...summaries.keys()].map(({ planned }) => labelOf(planned));
+    console.log(`\n${summaryTable([...summaries.values()], labels)}\n\n${legend}`);
+  }
+  const counts = new Map<string, number>();
+  for (const outcome of outcomes) counts.set(statusOf(outcome), (counts.get(statusOf(outcome)) ?? 0) + 1);
+  console.error(
+    `\n${number(outcomes.length)} runs: ${[...counts].map(([status, n]) => `${number(n)} ${status}`).join(', ')}`,
+  );
+  if (counts.has('failed') || counts.has('diverged')) process.exitCode = 1;
+}

@@ -1,0 +1,232 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dispersion, mean } from '../base/statistics.ts';
+import type { Event } from '../engine/event.ts';
+import { resolve } from '../experiment/experiment.ts';
+import { machineContext } from './context.ts';
+import { EventStore } from './database.ts';
+import { createRun, type Run, writeResult } from './runs.ts';
+import { Tables, tidyTables } from './tables.ts';
+
+const replicas = 7;
+const values = (key: number) => Array.from({ length: replicas }, (_, i) => ((key * 7919 + i * 104729) % 1009) / 100);
+
+/** Of two of the replicas. */
+const evaluation = (step: number, accuracy: number): Event => ({
+  type: 'evaluation',
+  step,
+  epoch: 1,
+  replicas: [1, 4],
+  samples: 50,
+  local: [
+    { loss: 0.5, accuracy: accuracy + 0.125 },
+    { loss: 0.7, accuracy: accuracy - 0.125 },
+  ],
+  merged: { loss: 0.4, accuracy: accuracy + 0.2 },
+  ms: 1,
+});
+
+/** Two steps, two tensors, two evaluations. */
+const events: readonly Event[] = [
+  {
+    type: 'start',
+    step: 0,
+    steps: 2,
+    stepsPerEpoch: 2,
+    ranks: 1,
+    tensors: [
+      { name: 'a', shape: [2, 3], kind: 'weight', size: 6 },
+      { name: 'b', shape: [3], kind: 'bias', size: 3 },
+    ],
+  },
+  ...[0, 1].flatMap((step): Event[] => [
+    {
+      type: 'step',
+      step,
+      epoch: 0,
+      connections: 2 + step,
+      learningRate: 0.1,
+      loss: values(step),
+      accuracy: values(step + 10),
+      gradientNorm: [],
+      distance: step === 0 ? null : 5,
+      controlledDistance: null,
+      targetDistance: null,
+      gossips: 1,
+      sentBytes: 100,
+      sentMessages: 2,
+      ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },
+    },
+    { type: 'norms', step, norms: [values(step + 20), step === 0 ? Array(replicas).fill(0.1) : values(step + 30)] },
+  ]),
+  evaluation(1, 0.25),
+  evaluation(2, 0.75),
+];
+
+let root: string;
+let first: Run;
+let second: Run;
+beforeAll(async () => {
+  root = mkdtempSync(join(tmpdir(), "dbench-tables'"));
+  [first, second] = [await store("it's", 1), await store('other', 2)];
+});
+afterAll(() => rmSync(root, { recursive: true }));
+
+function start(name: string, seed: number): Run {
+  const settings = {
+    data: { kind: 'mnist' },
+    model: { kind: 'mlp' },
+    batch: 4,
+    epochs: 2,
+    learningRate: { base: 0.1 },
+  };
+  const [experiment] = resolve({ name: name.replace("'", ''), replicas, seed, ...settings }, 'test');
+  return createRun(root, experiment!, machineContext(1, 'onnx'));
+}
+
+async function store(name: string, seed: number, more: readonly Event[] = []): Promise<Run> {
+  const run = start(name, seed);
+  const written = await EventStore.open(run.database);
+  for (const event of [...events, ...more]) await written.append(event);
+  written.close();
+  writeResult(run, { status: 'complete', step: 2, paramsSha256: 'abc', seconds: 3 });
+  return run;
+}
+
+/** The rows of a question as objects. */
+async function ask(runs: readonly Run[], sql: string): Promise<Record<string, unknown>[]> {
+  const tables = await Tables.open(runs);
+  try {
+    return (await tables.ask(sql)).getRowObjectsJS();
+  } finally {
+    tables.close();
+  }
+}
+
+describe('the tidy tables', () => {
+  it('have the columns they say they have, with runs and without', async () => {
+    for (const runs of [[], [first, second]])
+      for (const [name, { columns }] of Object.entries(tidyTables)) {
+        const found = await ask(runs, `select column_name from (describe ${name})`);
+        // Those of runs go on with their settings.
+        const names = found.slice(0, columns.length).map((row) => row.column_name);
+        expect(names, name).toEqual(columns);
+        if (name !== 'runs') expect(found).toHaveLength(columns.length);
+      }
+  });
+
+  it('hold every value of every replica', async () => {
+    const rows = await ask(
+      [first, second],
+      `select * from replica_steps where run = '${second.id}' order by step, replica`,
+    );
+    expect(rows.map((row) => row.loss)).toEqual([...values(0), ...values(1)]);
+    expect(rows.map((row) => row.replica)).toEqual([0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6]);
+    expect(rows[0]).toMatchObject({ run: second.id, step: 0, accuracy: values(10)[0], gradient_norm: null });
+    const norms = await ask([first], "select * from norms where step = 1 and tensor = 'b' order by replica");
+    expect(norms.map((row) => row.norm)).toEqual(values(31));
+    const scores = await ask(
+      [first],
+      'select replica, accuracy from replica_evaluations where step = 2 order by replica',
+    );
+    expect(scores).toEqual([
+      { replica: 1, accuracy: 0.875 },
+      { replica: 4, accuracy: 0.625 },
+    ]);
+  });
+
+  it('have means over the replicas, and sums over the run', async () => {
+    const [, step] = await ask([first], 'select * from steps order by step');
+    expect(step).toMatchObject({ step: 1, connections: 3, gradient_norm: null, distance: 5, mix_ms: 3 });
+    expect(step!.loss).toBeCloseTo(mean(values(1)), 12);
+    const [, last] = await ask([first], 'select * from evaluations order by step');
+    expect(last).toMatchObject({
+      replicas: 2,
+      samples: 50,
+      accuracy_min: 0.625,
+      accuracy_max: 0.875,
+      merged_loss: 0.4,
+    });
+    const runs = await ask([first, second], 'select * from runs order by seed');
+    expect(runs).toMatchObject([
+      { run: first.id, seed: 1n, steps: 2, connections: 2.5, sent_bytes: 200, final_distance: 5, status: 'complete' },
+      {
+        run: second.id,
+        seed: 2n,
+        name: 'other',
+        accuracy: 0.75,
+        merged_accuracy: 0.95,
+        seconds: 3,
+        'topology.kind': 'ring',
+      },
+    ]);
+    expect(runs[0]).toMatchObject({ replicas: 7n, 'learningRate.base': 0.1, 'model.hidden': '[128]', batch: 4n });
+    expect(runs[0]!['context.node']).toBe(process.version);
+  });
+
+  it('have the dispersion that base/statistics.ts computes, to 1e-12', async () => {
+    const rows = await ask([first], 'select * from dispersion order by step, tensor');
+    const norms = [values(20), Array(replicas).fill(0.1), values(21), values(31)];
+    rows.forEach((row, index) => {
+      const wanted = dispersion(norms[index]!);
+      expect(row.index_of_dispersion).toBeCloseTo(wanted.indexOfDispersion, 12);
+      expect(row.coefficient_of_variation).toBeCloseTo(wanted.coefficientOfVariation, 12);
+      expect(row.quartile_coefficient).toBeCloseTo(wanted.quartileCoefficient, 12);
+      expect(row.gini).toBeCloseTo(wanted.gini, 12);
+    });
+    expect(rows).toHaveLength(4);
+    expect(rows[1]).toMatchObject({ gini: 0, quartile_coefficient: 0, index_of_dispersion: 0 });
+  });
+
+  it('take what a diverged run leaves behind', async () => {
+    const norms = [[1, Number.NaN], Array(2).fill(Number.NaN), [1, Number.POSITIVE_INFINITY], [1e300, 2e300]];
+    const diverged = await store('diverged', 6, [{ type: 'norms', step: 2, norms }]);
+    const rows = await ask([diverged], 'select * from dispersion where step = 2');
+    expect(rows.map((row) => row.gini)).toEqual([Number.NaN, Number.NaN, Number.NaN, expect.closeTo(1 / 6, 12)]);
+  });
+
+  it('leave out what cannot be read, and say so; the run itself is still listed', async () => {
+    const young = start('young', 3);
+    const broken = await store('broken', 4);
+    const header = readFileSync(broken.database).fill(0, 0, 5000);
+    writeFileSync(broken.database, header);
+    // Damaged where only a question for its norms would notice.
+    const many = Array.from({ length: 8000 }, (_, step): Event => ({ type: 'norms', step, norms: [values(step)] }));
+    const cut = await store('cut', 5, many);
+    const bytes = readFileSync(cut.database);
+    writeFileSync(cut.database, bytes.fill(0xff, Math.floor(0.4 * bytes.length), Math.floor(0.6 * bytes.length)));
+    const hasty = await Tables.open([cut]);
+    expect(hasty.problems).toEqual([]);
+    await expect(hasty.ask('select avg(norm) from norms')).rejects.toThrow();
+    hasty.close();
+    const tables = await Tables.open([young, first, broken, cut], { thorough: true });
+    expect(tables.problems).toEqual([
+      expect.stringMatching(/^young-\w+ has no events yet$/),
+      expect.stringMatching(/broken-.*events\.duckdb cannot be read/),
+      expect.stringMatching(/cut-.*events\.duckdb cannot be read/),
+    ]);
+    expect((await tables.ask('select distinct run from steps')).getRows()).toEqual([[first.id]]);
+    const listed = await tables.ask('select name, status, steps from runs order by seed');
+    expect(listed.getRows()).toEqual([
+      ['its', 'complete', 2],
+      ['young', 'interrupted', null],
+      ['broken', 'complete', null],
+      ['cut', 'complete', null],
+    ]);
+    tables.close();
+  });
+
+  it('cannot be written once sealed, and nothing else be read', async () => {
+    const tables = await Tables.open([first]);
+    await tables.seal();
+    expect((await tables.ask('select count(*) from norms')).getRows()).toEqual([[28n]]);
+    const file = join(root, 'out.csv').replaceAll("'", "''");
+    await expect(tables.ask(`copy runs to '${file}'`)).rejects.toThrow(/disabled by configuration/);
+    await expect(tables.ask(`select * from read_text('/etc/hostname')`)).rejects.toThrow(/disabled by configuration/);
+    await expect(tables.ask('delete from r0.steps')).rejects.toThrow(/read-only/);
+    await expect(tables.ask('set enable_external_access = true')).rejects.toThrow(/locked/);
+    tables.close();
+  });
+});
