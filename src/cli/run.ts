@@ -7,7 +7,9 @@ import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { findRun, type Run, scanRuns } from '../store/runs.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
-import { setOption } from './options.ts';
+import { openWorld, type TransportChoice } from '../transport/choose.ts';
+import type { World } from '../transport/world.ts';
+import { setOption, timeoutOption, transportOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
@@ -17,6 +19,8 @@ interface Options {
   readonly runs: string;
   readonly json?: true;
   readonly resume?: string;
+  readonly transport: TransportChoice;
+  readonly timeout: number;
 }
 
 function workers(text: string): number {
@@ -34,17 +38,22 @@ const jsonOption = () => new Option('--json', 'print JSON');
 function common(command: Command): Command {
   return command
     .addOption(setOption())
-    .addOption(new Option('--workers <count>', 'worker threads; all cores by default').argParser(workers))
+    .addOption(
+      new Option('--workers <count>', 'worker threads of each process; all cores by default').argParser(workers),
+    )
+    .addOption(transportOption())
+    .addOption(timeoutOption())
     .addOption(runsOption())
     .addOption(jsonOption());
 }
 
 /** Ends runs cleanly on the first Ctrl-C, at once on the second. */
-function interruptible(): { signal: AbortSignal; release(): void } {
+function interruptible({ rank }: World): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const interrupt = () => {
     if (controller.signal.aborted) process.exit(130);
     controller.abort();
+    if (rank > 0) return;
     process.stderr.write('\nstopping after this step, with a checkpoint; Ctrl-C again to end at once\n');
   };
   process.on('SIGINT', interrupt);
@@ -58,19 +67,24 @@ function interruptible(): { signal: AbortSignal; release(): void } {
   };
 }
 
-/** Follows one run to its end; the run as it was stored. */
-async function follow(events: AsyncGenerator<Progress>, name: string, width: number): Promise<Run> {
-  const progress = new RunProgress(name, width);
+/** Follows one run to its end; the run as it was stored, which only rank 0 knows. */
+async function follow(
+  events: AsyncGenerator<Progress>,
+  name: string,
+  width: number,
+  { rank }: World,
+): Promise<Run | undefined> {
+  const progress = rank === 0 ? new RunProgress(name, width) : undefined;
   let stored: Run | undefined;
   try {
     for await (const event of events) {
       if (event.type === 'run') stored = event.run;
-      progress.tell(event);
+      progress?.tell(event);
     }
   } finally {
-    progress.close();
+    progress?.close();
   }
-  return stored!;
+  return stored;
 }
 
 const percent = (share: number | null | undefined) =>
@@ -108,21 +122,32 @@ export function summaryTable(summaries: readonly RunSummary[]): string {
 const legend =
   'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
 
-async function runAll(experiments: readonly Experiment[], options: Options): Promise<void> {
-  const { signal, release } = interruptible();
-  const width = Math.max(...experiments.map(({ name }) => name.length));
-  const done: Run[] = [];
-  try {
-    for (const experiment of experiments) {
-      if (signal.aborted) break;
-      done.push(
-        await follow(run(experiment, { root: options.runs, workers: options.workers, signal }), experiment.name, width),
-      );
+/** Carries out a command together with the other processes that a launcher started, if one did. */
+async function together(options: Options, work: (world: World) => Promise<void>): Promise<void> {
+  const world = await openWorld(options.transport, options.timeout);
+  await work(world);
+  await world.close();
+}
+
+/** Rank 0 reads the experiments and decides how far to go; the others do the same with it. */
+async function runAll(load: () => readonly Experiment[], options: Options): Promise<void> {
+  await together(options, async (world) => {
+    const experiments = await world.share(world.rank === 0 ? load() : []);
+    const { signal, release } = interruptible(world);
+    const width = Math.max(...experiments.map(({ name }) => name.length));
+    const done: Run[] = [];
+    try {
+      for (const experiment of experiments) {
+        if (await world.share(signal.aborted)) break;
+        const events = run(experiment, { root: options.runs, workers: options.workers, world, signal });
+        const stored = await follow(events, experiment.name, width, world);
+        if (stored !== undefined) done.push(stored);
+      }
+    } finally {
+      release();
     }
-  } finally {
-    release();
-  }
-  await finish(done, options, signal.aborted);
+    if (world.rank === 0) await finish(done, options, signal.aborted);
+  });
 }
 
 async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'runs'>, stopped: boolean): Promise<void> {
@@ -141,7 +166,7 @@ async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'run
   }
 }
 
-async function resumeOne(id: string, file: string | undefined, options: Options): Promise<void> {
+function runToResume(id: string, file: string | undefined, options: Options): Run {
   const stored = findRun(options.runs, id);
   if (file !== undefined || options.set.length > 0) {
     const wanted = file === undefined ? [] : loadExperiment(file, options.set);
@@ -150,17 +175,21 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
         hint: 'resume it without a file and --set, or start a new run',
       });
   }
-  const { signal, release } = interruptible();
-  try {
-    await follow(
-      resume(stored, { workers: options.workers, signal }),
-      stored.experiment.name,
-      stored.experiment.name.length,
-    );
-  } finally {
-    release();
-  }
-  await finish([stored], options, signal.aborted);
+  return stored;
+}
+
+async function resumeOne(id: string, file: string | undefined, options: Options): Promise<void> {
+  await together(options, async (world) => {
+    const stored = await world.share(world.rank === 0 ? runToResume(id, file, options) : (undefined as never));
+    const { signal, release } = interruptible(world);
+    const { name } = stored.experiment;
+    try {
+      await follow(resume(stored, { workers: options.workers, world, signal }), name, name.length, world);
+    } finally {
+      release();
+    }
+    if (world.rank === 0) await finish([stored], options, signal.aborted);
+  });
 }
 
 export function command(): Command {
@@ -172,7 +201,7 @@ export function command(): Command {
         throw new UserError('the experiment file is missing', {
           hint: 'as in: dbench run experiments/quickstart.yaml',
         });
-      await runAll(loadExperiment(file, options.set), options);
+      await runAll(() => loadExperiment(file, options.set), options);
     });
 }
 
@@ -182,11 +211,13 @@ export function compareCommand(): Command {
   return common(
     new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default'),
   ).action(async (file: string | undefined, options: Options) => {
-    if (file === undefined)
-      console.error(
-        'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
-      );
-    await runAll(loadExperiment(file ?? quickstart, options.set), options);
+    await runAll(() => {
+      if (file === undefined)
+        console.error(
+          'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
+        );
+      return loadExperiment(file ?? quickstart, options.set);
+    }, options);
   });
 }
 

@@ -176,8 +176,6 @@ export class Rank {
   #meanOf(rows: Rows): Float32Array {
     const row = new Float32Array(this.#columns);
     this.#clock.time('mix', () => this.#transport.mean(rows)).read(0, row);
-    // The row of means is everyone's: nobody may begin the next one before all have read this.
-    this.#transport.barrier();
     return row;
   }
 
