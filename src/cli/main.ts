@@ -72,8 +72,8 @@ const speaker = launcher === undefined || launcher.rank === 0 ? 'dbench' : `dben
 try {
   await run(process.argv.slice(2));
 } catch (error) {
-  // What is wrong for all ranks is said by rank 0 alone, which ends the others before they speak.
-  if (launcher !== undefined && launcher.rank > 0) await sleep(1000);
+  // A mistake that all ranks find is told by rank 0, which ends the others before they speak.
+  if (launcher !== undefined && launcher.rank > 0 && !(error instanceof LostError)) await sleep(2000);
   if (error instanceof CommanderError) {
     if (error.exitCode !== 0 && error.code !== 'commander.help')
       console.error(

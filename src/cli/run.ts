@@ -5,15 +5,16 @@ import { UserError } from '../base/error.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
-import { findRun, type Run, scanRuns } from '../store/runs.ts';
+import { findRun, type Run, readResult, scanRuns } from '../store/runs.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
 import { openWorld, type TransportChoice } from '../transport/choose.ts';
 import type { World } from '../transport/world.ts';
+import { journal, journalOption, type LaunchOptions, launch, launchOption, retriesOption } from './launch.ts';
 import { setOption, timeoutOption, transportOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
-interface Options {
+interface Options extends LaunchOptions {
   readonly set: string[];
   readonly workers?: number;
   readonly runs: string;
@@ -43,18 +44,23 @@ function common(command: Command): Command {
     )
     .addOption(transportOption())
     .addOption(timeoutOption())
+    .addOption(launchOption())
+    .addOption(retriesOption())
+    .addOption(journalOption())
     .addOption(runsOption())
     .addOption(jsonOption());
 }
 
 /** Ends runs cleanly on the first Ctrl-C, at once on the second. */
-function interruptible({ rank }: World): { signal: AbortSignal; release(): void } {
+function interruptible({ rank, size }: World): { signal: AbortSignal; release(): void } {
   const controller = new AbortController();
   const interrupt = () => {
     if (controller.signal.aborted) process.exit(130);
     controller.abort();
     if (rank > 0) return;
-    process.stderr.write('\nstopping after this step, with a checkpoint; Ctrl-C again to end at once\n');
+    process.stderr.write(
+      `\nstopping after this step, with a checkpoint${size > 1 ? ' if the launcher leaves time' : '; Ctrl-C again to end at once'}\n`,
+    );
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
@@ -73,12 +79,16 @@ async function follow(
   name: string,
   width: number,
   { rank }: World,
+  note?: (id: string) => void,
 ): Promise<Run | undefined> {
   const progress = rank === 0 ? new RunProgress(name, width) : undefined;
   let stored: Run | undefined;
   try {
     for await (const event of events) {
-      if (event.type === 'run') stored = event.run;
+      if (event.type === 'run') {
+        stored = event.run;
+        note?.(stored.id);
+      }
       progress?.tell(event);
     }
   } finally {
@@ -122,12 +132,37 @@ export function summaryTable(summaries: readonly RunSummary[]): string {
 const legend =
   'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
 
-/** Carries out a command together with the other processes that a launcher started, if one did. */
+/** Carries out a command together with the other processes that a launcher started, if one did; or has one start them. */
 async function together(options: Options, work: (world: World) => Promise<void>): Promise<void> {
+  if (options.launch !== undefined) return launch(options.launch, options.retries, options.runs);
+  if (options.retries > 0)
+    throw new UserError('--retries is for ranks that are started with --launch', {
+      hint: 'as in: dbench run FILE --launch "mpirun -n 4" --retries 3',
+    });
   const world = await openWorld(options.transport, options.timeout);
+  if (world.rank === 0 && world.size > 1)
+    console.error(`${world.size} ranks over ${world.transport}\n${placesOf(world)}`);
   await work(world);
   await world.close();
 }
+
+/** Where the ranks are, a line for those that follow each other on one machine: launchers may name one by its process alone. */
+function placesOf({ members }: World): string {
+  const lines: { host: string; first: number; processes: number[] }[] = [];
+  members.forEach(({ host, process }, rank) => {
+    if (lines.at(-1)?.host === host) lines.at(-1)!.processes.push(process);
+    else lines.push({ host, first: rank, processes: [process] });
+  });
+  return lines
+    .map(({ host, first, processes }) => {
+      const several = processes.length > 1;
+      const ranks = several ? `ranks ${first}–${first + processes.length - 1}` : `rank ${first}`;
+      return `${ranks} on ${host}, process${several ? 'es' : ''} ${processes.join(' ')}`;
+    })
+    .join('\n');
+}
+
+const hasEnded = (stored: Run) => ['complete', 'diverged'].includes(readResult(stored)?.status ?? '');
 
 /** Rank 0 reads the experiments and decides how far to go; the others do the same with it. */
 async function runAll(load: () => readonly Experiment[], options: Options): Promise<void> {
@@ -136,11 +171,18 @@ async function runAll(load: () => readonly Experiment[], options: Options): Prom
     const { signal, release } = interruptible(world);
     const width = Math.max(...experiments.map(({ name }) => name.length));
     const done: Run[] = [];
+    const { begun, note } = journal(options.journal);
+    const engine = { workers: options.workers, world, signal };
     try {
-      for (const experiment of experiments) {
+      for (const [place, experiment] of experiments.entries()) {
         if (await world.share(signal.aborted)) break;
-        const events = run(experiment, { root: options.runs, workers: options.workers, world, signal });
-        const stored = await follow(events, experiment.name, width, world);
+        const earlier = await world.share(begun[place] === undefined ? null : findRun(options.runs, begun[place]));
+        if (earlier !== null && (await world.share(hasEnded(earlier)))) {
+          done.push(earlier);
+          continue;
+        }
+        const events = earlier === null ? run(experiment, { ...engine, root: options.runs }) : resume(earlier, engine);
+        const stored = await follow(events, experiment.name, width, world, earlier === null ? note : undefined);
         if (stored !== undefined) done.push(stored);
       }
     } finally {

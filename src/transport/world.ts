@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import type { Place } from './group.ts';
 
 /**
@@ -7,6 +8,8 @@ import type { Place } from './group.ts';
 export interface World {
   readonly rank: number;
   readonly size: number;
+  /** Where each rank is: its machine and the number of its process there. */
+  readonly members: readonly { readonly host: string; readonly process: number }[];
   /** For the worker threads; undefined where there is one process only. */
   readonly place: Place | undefined;
   /** What carries the messages, for the record. */
@@ -23,6 +26,7 @@ export interface World {
 export const alone: World = {
   rank: 0,
   size: 1,
+  members: [{ host: hostname(), process: process.pid }],
   place: undefined,
   transport: 'threads',
   share: async (value) => value,

@@ -88,12 +88,14 @@ export async function openMpi(timeoutSeconds: number): Promise<World> {
     return rank === 0 ? value : (JSON.parse(text.toString('utf8')) as T);
   }
 
-  const hosts = await gather(processorName(library));
+  const members = await gather({ host: processorName(library), process: process.pid });
+  const hosts = members.map(({ host }) => host);
   const neighbours = hosts.filter((host) => host === hosts[rank]).length;
   const place = { index: rank, count: size, hosts, neighbours, mpi: { library: library.path, comm }, timeoutSeconds };
   return {
     rank,
     size,
+    members,
     place: size === 1 ? undefined : place,
     transport: library.version,
     share,

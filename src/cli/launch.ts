@@ -1,0 +1,122 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Option } from 'commander';
+import { UserError } from '../base/error.ts';
+
+export interface LaunchOptions {
+  readonly launch?: string;
+  readonly retries: number;
+  readonly journal?: string;
+}
+
+export const launchOption = () =>
+  new Option('--launch <command>', 'start the ranks with this command, as in: --launch "mpirun -n 4"');
+
+export function retriesOption(): Option {
+  const parse = (text: string) => {
+    const value = Number(text);
+    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= 1000) return value;
+    throw new UserError(`--retries must be a whole number from 0 to 1000, got "${text}"`);
+  };
+  return new Option(
+    '--retries <count>',
+    'with --launch: start again so often when a rank is lost, from the newest checkpoint',
+  )
+    .argParser(parse)
+    .default(0);
+}
+
+/** Where a launched command notes the runs it has begun, so that the next attempt goes on with them. */
+export const journalOption = () => new Option('--journal <file>').hideHelp();
+
+/** Runs that an earlier attempt at this command has begun, in the order of its list; and a way to note one more. */
+export function journal(path: string | undefined): { readonly begun: readonly string[]; note(id: string): void } {
+  const begun = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
+  return {
+    begun,
+    note: (id) => {
+      if (path !== undefined) appendFileSync(path, `${id}\n`);
+    },
+  };
+}
+
+/** The same command without the options that are the launching process's own. */
+export function launchedArguments(args: readonly string[]): string[] {
+  const own = ['--launch', '--retries'];
+  return args.filter(
+    (arg, i) =>
+      !own.includes(arg) && !own.includes(args[i - 1] ?? '') && !own.some((name) => arg.startsWith(`${name}=`)),
+  );
+}
+
+/** What launchers say when a process was lost. Those of MPICH give its number, which rank 0 has told at the start. */
+export function lostRank(told: string): string | undefined {
+  const byRank = /process rank (\d+) with PID \d+ on node (\S+) exited on (signal \d+[^\n.]*)/.exec(told);
+  if (byRank !== null) return `rank ${byRank[1]} on ${byRank[2]} ended on ${byRank[3]}`;
+  const byProcess = /PID (\d+) RUNNING AT (\S+)\s*\n?=?\s*EXIT CODE: (\d+)/.exec(told);
+  if (byProcess === null) return undefined;
+  const [, process, host, code] = byProcess;
+  for (const [, first, , processes] of told.matchAll(/^ranks? (\d+)(?:–(\d+))? on \S+, process(?:es)? ([\d ]+)$/gm)) {
+    const place = processes!.trim().split(' ').indexOf(process!);
+    if (place >= 0) return `rank ${Number(first) + place} on ${host} (process ${process}) ended with code ${code}`;
+  }
+  return `process ${process} on ${host} ended with code ${code}`;
+}
+
+/** Exit codes after which another attempt would end the same way: done, a user's mistake, stopped by hand. */
+const final = [0, 2, 130];
+
+/** Starts the command of this process under a launcher, and again where a rank was lost. */
+export async function launch(command: string, retries: number, runs: string): Promise<void> {
+  // Beside the runs: rank 0 may be on another machine.
+  const file = join(runs, `.launch-${randomUUID()}`);
+  const main = fileURLToPath(new URL('./main.js', import.meta.url));
+  const args = [process.execPath, main, ...launchedArguments(process.argv.slice(2)), '--journal', file];
+  try {
+    for (let attempt = 0; ; attempt++) {
+      const { code, told } = await attemptOnce(command, args);
+      const lost = lostRank(told);
+      if (lost !== undefined) console.error(`dbench: ${lost}`);
+      if (final.includes(code) || attempt === retries) {
+        if (!final.includes(code) && retries > 0) console.error(`dbench: given up after ${retries} retries`);
+        process.exitCode = code;
+        return;
+      }
+      console.error(`dbench: the ranks ended with code ${code}; starting them again (${attempt + 1} of ${retries})`);
+    }
+  } finally {
+    rmSync(file, { force: true });
+  }
+}
+
+/** The last of what was told is enough to see who was lost, and the first to see who was there. */
+const keptCharacters = 100_000;
+
+function attemptOnce(command: string, args: readonly string[]) {
+  return new Promise<{ code: number; told: string }>((done, fail) => {
+    const child = spawn('sh', ['-c', `${command} "$@"`, 'sh', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    let told = '';
+    const tell = (chunk: Buffer, out: NodeJS.WriteStream) => {
+      out.write(chunk);
+      told += chunk.toString('utf8');
+      if (told.length > keptCharacters)
+        told = told.slice(0, keptCharacters / 2) + told.slice(told.length - keptCharacters / 4);
+    };
+    child.stdout.on('data', (chunk: Buffer) => tell(chunk, process.stdout));
+    child.stderr.on('data', (chunk: Buffer) => tell(chunk, process.stderr));
+    // Ctrl-C reaches the launcher by itself; this process waits for what becomes of it.
+    const wait = () => {};
+    const end = () => child.kill('SIGTERM');
+    process.on('SIGINT', wait);
+    process.on('SIGTERM', end);
+    child.on('error', fail);
+    child.on('close', (code, signal) => {
+      process.off('SIGINT', wait);
+      process.off('SIGTERM', end);
+      done({ code: code ?? (signal === 'SIGINT' || signal === 'SIGTERM' ? 130 : 1), told });
+    });
+  });
+}
