@@ -5,8 +5,8 @@ import { type Library, loadLibrary } from './library.ts';
 /** Polls before it looks at the clock: most messages are there by then. */
 const spins = 200;
 /** How long a process with a core of its own polls before it sleeps in between. */
-const patienceMs = 2;
-const [shortSleepMs, longSleepMs] = [0.02, 1];
+const patienceMs = 0.2;
+const [shortSleepMs, longSleepMs] = [0.02, 0.2];
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
