@@ -3,9 +3,9 @@ import { UserError } from './base/error.ts';
 import { packageVersion } from './base/version.ts';
 import type { Dataset } from './data/dataset.ts';
 import { loadData } from './data/load.ts';
+import { checkpointsIn, rewindCheckpoints } from './engine/checkpoint.ts';
 import { rowLength, train, workersFor } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
-import type { Checkpoints } from './engine/loop.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
@@ -65,7 +65,14 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 interface Briefing {
   readonly version: string;
   readonly experiment: Experiment;
-  readonly checkpoints: Checkpoints;
+  /** Where checkpoints are kept. */
+  readonly folder: string;
+}
+
+/** The checkpoints that every rank finds, ascending: machines may have disks of their own. */
+async function commonCheckpoints(folder: string, world: World): Promise<number[]> {
+  const [own = [], ...others] = await world.gather(checkpointsIn(folder));
+  return own.filter((step) => others.every((steps) => steps.includes(step)));
 }
 
 /** A rank other than 0: it trains its replicas and leaves the store to rank 0. */
@@ -74,12 +81,16 @@ async function* follow(
   dataset: Dataset,
   { world = alone, ...options }: Omit<RunOptions, 'root'>,
 ): AsyncGenerator<Event> {
-  const said = await world.share<Briefing | undefined>(undefined);
-  if (said!.version !== packageVersion() || !isDeepStrictEqual(said!.experiment, plain(experiment)))
+  const said = (await world.share<Briefing | undefined>(undefined))!;
+  if (said.version !== packageVersion() || !isDeepStrictEqual(said.experiment, plain(experiment)))
     throw new UserError(`rank ${world.rank} has another experiment or another version of dbench than rank 0`, {
       hint: 'start all ranks with the same file, options and version',
     });
-  yield* train(experiment, dataset, { ...options, place: world.place, checkpoints: said!.checkpoints });
+  const { folder } = said;
+  await commonCheckpoints(folder, world);
+  const from = (await world.share<number | null>(null)) ?? undefined;
+  rewindCheckpoints(folder, from ?? 0);
+  yield* train(experiment, dataset, { ...options, place: world.place, checkpoints: { folder, from } });
 }
 
 async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
@@ -90,8 +101,11 @@ async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>
   try {
     lock(run);
     yield { type: 'run', run };
-    const checkpoints = { folder: run.checkpoints, from: await rewind(run, store) };
-    await world.share<Briefing>({ version: packageVersion(), experiment: run.experiment, checkpoints });
+    const folder = run.checkpoints;
+    await world.share<Briefing>({ version: packageVersion(), experiment: run.experiment, folder });
+    const from = await rewind(run, store, await commonCheckpoints(folder, world));
+    await world.share<number | null>(from ?? null);
+    const checkpoints = { folder, from };
     for await (const event of train(run.experiment, dataset, { ...options, place: world.place, checkpoints })) {
       await store.append(event);
       if (event.type === 'end') {

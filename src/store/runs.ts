@@ -111,10 +111,14 @@ export function refuseSecond(run: Run): void {
     });
 }
 
-/** Back to the newest checkpoint whose events are stored as well; undefined: to the beginning. */
-export async function rewind(run: Run, store: EventStore): Promise<number | undefined> {
+/** Back to the newest of these checkpoints whose events are stored as well; undefined: to the beginning. */
+export async function rewind(
+  run: Run,
+  store: EventStore,
+  checkpoints = checkpointsIn(run.checkpoints),
+): Promise<number | undefined> {
   const stored = new Set(await store.checkpoints());
-  const step = checkpointsIn(run.checkpoints).findLast((each) => stored.has(each));
+  const step = checkpoints.findLast((each) => stored.has(each));
   await store.rewind(step ?? 0);
   rewindCheckpoints(run.checkpoints, step ?? 0);
   return step;
