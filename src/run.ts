@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly workers?: number | undefined;
   /** The processes that carry out the run together; this one alone unless given. All of them call this alike. */
   readonly world?: World | undefined;
+  /** Sends rows to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
   /** Ends the run after the step it is in; it can be resumed. */
   readonly signal?: AbortSignal | undefined;
 }

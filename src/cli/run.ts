@@ -22,6 +22,7 @@ interface Options extends LaunchOptions {
   readonly resume?: string;
   readonly transport: TransportChoice;
   readonly timeout: number;
+  readonly overlap?: true;
 }
 
 function workers(text: string): number {
@@ -44,6 +45,7 @@ function common(command: Command): Command {
     )
     .addOption(transportOption())
     .addOption(timeoutOption())
+    .option('--overlap', 'send rows to other processes while the next replica computes (MPI)')
     .addOption(launchOption())
     .addOption(retriesOption())
     .addOption(journalOption())
@@ -172,7 +174,7 @@ async function runAll(load: () => readonly Experiment[], options: Options): Prom
     const width = Math.max(...experiments.map(({ name }) => name.length));
     const done: Run[] = [];
     const { begun, note } = journal(options.journal);
-    const engine = { workers: options.workers, world, signal };
+    const engine = { workers: options.workers, overlap: options.overlap, world, signal };
     try {
       for (const [place, experiment] of experiments.entries()) {
         if (await world.share(signal.aborted)) break;
@@ -226,7 +228,12 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
     const { signal, release } = interruptible(world);
     const { name } = stored.experiment;
     try {
-      await follow(resume(stored, { workers: options.workers, world, signal }), name, name.length, world);
+      await follow(
+        resume(stored, { workers: options.workers, overlap: options.overlap, world, signal }),
+        name,
+        name.length,
+        world,
+      );
     } finally {
       release();
     }

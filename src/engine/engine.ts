@@ -27,6 +27,8 @@ export interface TrainOptions {
   readonly workers?: number | undefined;
   /** The other processes of the run, where there are any. All of them call `train` alike. */
   readonly place?: Place | undefined;
+  /** Sends rows to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
   readonly signal?: AbortSignal | undefined;
@@ -57,7 +59,7 @@ export async function* train(
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
-  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset), options.place);
+  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset), options);
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, dataset, shared, thread, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });

@@ -73,13 +73,15 @@ export function pieces(rows: Rows, i: number, [from, to]: ColumnRange): FloatVie
 /** A row that holds nothing of use. */
 const nothing: Block = { first: -1, size: 0 };
 
-/** What the rows from the first of a matrix on hold: own replicas, rows of other use, own sums, and what others sent. */
+/** What the rows from the first of a matrix on hold: own replicas, others of no use here, own sums, others again, what was received. */
 export function heldRows(
   { first, last }: Deal,
-  otherRows: number,
+  before: number,
   sums: readonly Block[],
+  between: number,
   received: readonly Block[],
 ): Block[] {
   const own = Array.from({ length: last - first }, (_, i): Block => ({ first: first + i, size: 1 }));
-  return [...own, ...Array.from({ length: otherRows }, () => nothing), ...sums, ...received];
+  const unused = (count: number) => Array.from({ length: count }, () => nothing);
+  return [...own, ...unused(before), ...sums, ...unused(between), ...received];
 }

@@ -20,6 +20,8 @@ export interface SharedTransport {
   /** A place for the numbers of all replicas, and one for those of each thread. */
   readonly board: Float64Array;
   readonly desk: Float64Array;
+  /** 1 for each own replica whose row may be sent ahead; undefined where rows wait for each other. */
+  readonly announced: Int32Array | undefined;
 }
 
 const [arrived, generation, stop] = [0, 1, 2];
@@ -29,11 +31,25 @@ const boardWidth = 64;
 
 const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
 
+export interface ShareOptions {
+  /** The other processes of the run. */
+  readonly place?: Place | undefined;
+  /** Whether rows are sent to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
+  /** The most that rows take in one memory. */
+  readonly memoryBytes?: number;
+}
+
 /**
- * Rows of a process: its own replicas twice, sums it contributes to means, what it hears from others, and a mean. What others may
- * send has as many rows as there are replicas elsewhere; those that are never written take no memory.
+ * Rows of a process: its own replicas twice, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
+ * what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
  */
-export function shareTransport(threads: number, replicas: number, columns: number, place?: Place): SharedTransport {
+export function shareTransport(
+  threads: number,
+  replicas: number,
+  columns: number,
+  { place, overlap = false, ...options }: ShareOptions = {},
+): SharedTransport {
   const deal = dealOf(replicas, place?.count ?? 1, place?.index ?? 0);
   const own = deal.last - deal.first;
   const sums = place === undefined ? 0 : contribution(deal, deal).sums.length;
@@ -41,10 +57,15 @@ export function shareTransport(threads: number, replicas: number, columns: numbe
     threads,
     replicas,
     place,
-    memory: allocateRows(columns, { current: own, spare: own, sums, heard: replicas - own, mean: 1 }),
+    memory: allocateRows(
+      columns,
+      { current: own, spare: own, sums, heard: replicas - own, parts: replicas - own, mean: 1 },
+      options,
+    ),
     control: new Int32Array(new SharedArrayBuffer(12)),
     board: doubles(replicas * boardWidth),
     desk: doubles(threads * boardWidth),
+    announced: overlap && place !== undefined ? new Int32Array(new SharedArrayBuffer(4 * own)) : undefined,
   };
 }
 
@@ -67,6 +88,8 @@ export async function openTransport(shared: SharedTransport, thread: number): Pr
 interface MixPlan {
   readonly program: Program;
   readonly channel: Channel | undefined;
+  /** Which messages carry each replica. */
+  readonly sendsOf: ReadonlyMap<number, readonly number[]>;
 }
 
 /** The same for means. */
@@ -87,7 +110,7 @@ const mostPlans = 64;
 
 /** Threads of a process over shared memory; the first of them speaks with the other processes. */
 function transportOver(shared: SharedTransport, thread: number, group: Group | undefined): Transport {
-  const { threads, replicas, place, memory, control, board, desk } = shared;
+  const { threads, replicas, place, memory, control, board, desk, announced } = shared;
   const processes = place?.count ?? 1;
   const deal = dealOf(replicas, processes, place?.index ?? 0);
   const within = blockOf(deal.last - deal.first, threads, thread);
@@ -162,7 +185,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
   function planMix(mixing: Mixing, input: Rows): MixPlan {
     const { sends, receives } = rowExchange(mixing, deal);
     const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
-    const held = heldRows(deal, otherRows(input), ownSums, received);
+    const held = heldRows(deal, otherRows(input), ownSums, 0, received);
     const program = mixingProgram(mixing, { rows: [deal.first, deal.last], held, out: 0 });
     const heard = new Rows(memory, 'heard');
     const message = (from: Rows, row: number, peer: number, replica: number) =>
@@ -173,7 +196,22 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       sends.flatMap(({ replica, peer }) => message(input, replica, peer, replica)),
       receives.flatMap(({ replica, peer }, place) => message(heard, place, peer, replica)),
     );
-    return { program, channel };
+    const sendsOf = new Map<number, number[]>();
+    sends
+      .flatMap(({ replica }) => memory.shards.map(() => replica))
+      .forEach((replica, index) => {
+        sendsOf.set(replica, [...(sendsOf.get(replica) ?? []), index]);
+      });
+    return { program, channel, sendsOf };
+  }
+
+  /** Starts what own replicas have announced; the first thread does it for all whenever it announces something itself. */
+  function sendAhead({ channel, sendsOf }: MixPlan): void {
+    channel!.startReceives();
+    for (let place = 0; place < announced!.length; place++)
+      if (Atomics.load(announced!, place) === 1)
+        for (const index of sendsOf.get(deal.first + place) ?? []) channel!.startSend(index);
+    channel!.progress();
   }
 
   function meanPlanOf(input: Rows): MeanPlan {
@@ -191,9 +229,10 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       deal,
       otherRows(input),
       ownSums,
+      replicas - (deal.last - deal.first),
       received.map(({ block }) => block),
     );
-    const [sums, heard] = [new Rows(memory, 'sums'), new Rows(memory, 'heard')];
+    const [sums, parts] = [new Rows(memory, 'sums'), new Rows(memory, 'parts')];
     const share = (process: number) => columnShare(memory.columns, process, processes);
     const message = (tag: number, from: Rows, row: number, peer: number, columns: ColumnRange) =>
       pieces(from, row, columns).map((values): Message => ({ peer, tag, values }));
@@ -202,11 +241,11 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       return message(sumTag, from, row, peer, share(peer));
     };
     return {
-      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(deal, 0, [], [])),
+      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(deal, 0, [], 0, [])),
       mean: meanProgram(replicas, held),
       scatter: group?.open(
         others.flatMap((peer) => blocks.flatMap((block) => contributed(block, peer))),
-        received.flatMap(({ peer }, row) => message(sumTag, heard, row, peer, share(deal.index))),
+        received.flatMap(({ peer }, row) => message(sumTag, parts, row, peer, share(deal.index))),
       ),
       spread: group?.open(
         others.flatMap((peer) => message(meanTag, rows.mean, 0, peer, share(deal.index))),
@@ -215,8 +254,8 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     };
   }
 
-  /** A matrix and all that stands behind it up to what was heard. */
-  const reach = (input: Rows) => new Rows(memory, input.name, { through: 'heard' });
+  /** A matrix and all that stands behind it up to what came from others. */
+  const reach = (input: Rows) => new Rows(memory, input.name, { through: 'parts' });
 
   function exchange(channel: Channel): void {
     channel.start();
@@ -251,7 +290,10 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       meanAcross(input);
       for (let i = first; i < last; i++) kernel.copy(output, i, rows.mean, 0);
     } else {
-      meetAcross(() => exchange(plan.channel!));
+      meetAcross(() => {
+        exchange(plan.channel!);
+        announced?.fill(0);
+      });
       kernel.run(plan.program, reach(input), output, columns);
     }
     meet();
@@ -319,6 +361,13 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       meet();
       kernel.mix(mixing, input, output, { columns });
       meet();
+    },
+    announce(mixing, input, replica) {
+      if (announced === undefined) return;
+      Atomics.store(announced, replica - deal.first, 1);
+      if (group === undefined) return;
+      const plan = planOf(mixing, input);
+      if (plan !== 'mean') sendAhead(plan);
     },
     mean: meanOf,
     barrier: () => meetAcross((group) => group.barrier()),

@@ -24,6 +24,8 @@ export interface Transport {
   readonly kernel: Kernel;
   /** output_i ← Σ_j W_ij input_j for every replica. Waits for what the own replicas need from others. */
   mix(mixing: Mixing, input: Rows, output: Rows): void;
+  /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
+  announce(mixing: Mixing, input: Rows, replica: number): void;
   /** The mean over all replicas, in row 0 of the result until the next mean or mix. */
   mean(input: Rows): Rows;
   barrier(): void;
