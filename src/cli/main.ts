@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { LostError, suggest, UserError } from '../base/error.ts';
 import { packageVersion } from '../base/version.ts';
-import { launcherOf } from '../transport/mpi/launcher.ts';
+import { endLauncher, launcherOf } from '../transport/mpi/launcher.ts';
 
 interface Row {
   readonly summary: string;
@@ -85,6 +85,7 @@ try {
     if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
     process.exitCode = error instanceof UserError ? 2 : 1;
   } else throw error;
+  if (error instanceof LostError) endLauncher();
   // Nothing that is left to do may keep the other ranks waiting for this one.
   if (launcher !== undefined) process.exit();
 }

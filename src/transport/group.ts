@@ -20,6 +20,8 @@ export interface Channel {
   progress(): void;
   /** Waits until all have come and gone. */
   finish(): void;
+  /** With whom messages are on their way. */
+  pending(): number[];
   free(): void;
 }
 

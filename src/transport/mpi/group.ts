@@ -1,6 +1,6 @@
 import { LostError } from '../../base/error.ts';
 import type { Channel, Group, Message, Place } from '../group.ts';
-import { type Library, loadLibrary } from './library.ts';
+import { type Library, loadLibrary, MpiError } from './library.ts';
 
 /** Polls before it looks at the clock: most messages are there by then. */
 const spins = 200;
@@ -12,20 +12,24 @@ const cell = new Int32Array(new SharedArrayBuffer(4));
 
 /**
  * Waits by asking again and again. Never inside MPI: MPICH would keep the core from those it waits for, and nothing would end the
- * wait for a process that is gone.
+ * wait for a process that is gone. False when it took too long.
  */
-function waitUntil(done: () => boolean, crowded: boolean, timeoutSeconds: number, lost: () => LostError): void {
-  for (let spin = crowded ? spins : 0; spin < spins; spin++) if (done()) return;
+function waitUntil(done: () => boolean, crowded: boolean, timeoutSeconds: number): boolean {
+  for (let spin = crowded ? spins : 0; spin < spins; spin++) if (done()) return true;
   const start = performance.now();
   let sleepMs = shortSleepMs;
   while (!done()) {
     const waited = performance.now() - start;
-    if (waited > 1000 * timeoutSeconds) throw lost();
+    if (waited > 1000 * timeoutSeconds) return false;
     if (!crowded && waited < patienceMs) continue;
     Atomics.wait(cell, 0, 0, sleepMs);
     sleepMs = Math.min(longSleepMs, sleepMs * 1.2);
   }
+  return true;
 }
+
+/** A tag that nothing else uses, and how long ranks that give up wait for each other's answer. */
+const [rollCallTag, rollCallSeconds] = [32_767, 2];
 
 export interface GroupOptions {
   /** More threads on this machine than cores. */
@@ -49,18 +53,30 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
     return flag[0] !== 0;
   }
 
-  const lost = (waitedFor: string) =>
-    new LostError(`${name(index)} has waited ${timeoutSeconds} s for ${waitedFor}`, {
+  const lost = (what: string) =>
+    new LostError(`${name(index)} ${what}`, {
       hint: 'a machine or link is gone, or --timeout is shorter than something takes; go on with: dbench run --resume',
     });
 
   function wait(requests: Int32Array | BigUint64Array, waitedFor: () => string): void {
-    waitUntil(
-      () => test(requests),
-      crowded,
-      timeoutSeconds,
-      () => lost(waitedFor()),
-    );
+    try {
+      if (waitUntil(() => test(requests), crowded, timeoutSeconds)) return;
+    } catch (error) {
+      if (error instanceof MpiError) throw lost(`waited for ${waitedFor()}: ${error.message}`);
+      throw error;
+    }
+    throw lost(`has waited ${timeoutSeconds} s for ${waitedFor()}; ${silent()}`);
+  }
+
+  /** Who is there: all that wait give up at about the same time and answer each other, and the others do not. */
+  function silent(): string {
+    const others = Array.from({ length: count }, (_, p) => p).filter((p) => p !== index);
+    const message = (peer: number): Message => ({ peer, tag: rollCallTag, values: new Float32Array(1) });
+    const call = open(others.map(message), others.map(message));
+    call.start();
+    waitUntil(() => call.pending().length === 0, true, rollCallSeconds);
+    const missing = call.pending();
+    return missing.length === 0 ? 'all ranks still answer' : `no answer from ${missing.map(name).join(', ')}`;
   }
 
   /** What MPI reads and writes while it is under way, out of the garbage collector's sight. */
@@ -104,21 +120,21 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
         if (messages.length > 0) test(requests);
       },
       finish() {
-        if (messages.length > 0) wait(requests, () => pending());
+        if (messages.length > 0) wait(requests, () => `${pending().map(name).join(', ')} (rows of parameters)`);
         ahead.clear();
       },
+      pending,
       free() {
         for (const request of each) mpi.MPI_Request_free(request);
       },
     };
 
-    function pending(): string {
+    function pending(): number[] {
       const waiting = messages.filter((_, i) => {
         mpi.MPI_Request_get_status(requests[i], flag, abi.statusIgnore);
         return flag[0] === 0;
       });
-      const peers = [...new Set(waiting.map(({ peer }) => peer))].sort((a, b) => a - b);
-      return `${peers.map(name).join(', ')} (rows of parameters)`;
+      return [...new Set(waiting.map(({ peer }) => peer))].sort((a, b) => a - b);
     }
   }
 

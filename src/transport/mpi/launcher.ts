@@ -1,3 +1,6 @@
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
 /** Who started this process as one of several, as its environment tells. */
 export interface Launcher {
   readonly name: string;
@@ -35,4 +38,23 @@ export function launcherOf(env: NodeJS.ProcessEnv): Launcher | undefined {
     };
   }
   return undefined;
+}
+
+const graceSeconds = 5;
+
+/**
+ * Open MPI's mpirun, asked to end the job, waits for its helpers on all machines, for many minutes if one cannot be reached any
+ * more. A rank that has lost others ends the launcher above it, if that is still there after a while.
+ */
+export function endLauncher(): void {
+  const path = `/proc/${process.ppid}/comm`;
+  let name: string;
+  try {
+    name = readFileSync(path, 'utf8').trim();
+  } catch {
+    return;
+  }
+  if (!/^(mpirun|mpiexec|orterun|orted|prterun|prted)/.test(name)) return;
+  const script = `sleep ${graceSeconds}; [ "$(cat ${path} 2>/dev/null)" = "${name}" ] && kill -9 ${process.ppid}`;
+  spawn('sh', ['-c', script], { detached: true, stdio: 'ignore' }).unref();
 }
