@@ -162,3 +162,17 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
     },
   };
 }
+
+/** Nanoseconds of a call that asks for nothing but this process's rank. */
+export async function callNs(place: Place): Promise<number> {
+  const { mpi } = await loadLibrary([place.mpi.library]);
+  const out = new Int32Array(1);
+  const calls = 100_000;
+  let best = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < 5; round++) {
+    const start = performance.now();
+    for (let i = 0; i < calls; i++) mpi.MPI_Comm_rank(place.mpi.comm, out);
+    best = Math.min(best, performance.now() - start);
+  }
+  return (1e6 * best) / calls;
+}
