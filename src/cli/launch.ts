@@ -59,11 +59,16 @@ export function lostRank(told: string): string | undefined {
   const byProcess = /PID (\d+) RUNNING AT (\S+)\s*\n?=?\s*EXIT CODE: (\d+)/.exec(told);
   if (byProcess === null) return undefined;
   const [, process, host, code] = byProcess;
-  for (const [, first, , processes] of told.matchAll(/^ranks? (\d+)(?:–(\d+))? on \S+, process(?:es)? ([\d ]+)$/gm)) {
+  const places = /^ranks? (\d+)(?:–\d+)? on (\S+), process(?:es)? ([\d ]+)$/gm;
+  const ranks = [...told.matchAll(places)].flatMap(([, first, machine, processes]) => {
     const place = processes!.trim().split(' ').indexOf(process!);
-    if (place >= 0) return `rank ${Number(first) + place} on ${host} (process ${process}) ended with code ${code}`;
-  }
-  return `process ${process} on ${host} ended with code ${code}`;
+    return place < 0 ? [] : [{ rank: Number(first) + place, machine }];
+  });
+  // The launcher may know the machine by another name.
+  const found = ranks.findLast(({ machine }) => machine === host) ?? (ranks.length === 1 ? ranks[0] : undefined);
+  const who =
+    found === undefined ? `process ${process} on ${host}` : `rank ${found.rank} on ${host} (process ${process})`;
+  return `${who} ended with code ${code}`;
 }
 
 /** Exit codes after which another attempt would end the same way: done, a user's mistake, stopped by hand. */

@@ -185,7 +185,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
   function planMix(mixing: Mixing, input: Rows): MixPlan {
     const { sends, receives } = rowExchange(mixing, deal);
     const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
-    const held = heldRows(deal, otherRows(input), ownSums, 0, received);
+    const held = heldRows(deal, otherRows(input) + ownSums.length, [], 0, received);
     const program = mixingProgram(mixing, { rows: [deal.first, deal.last], held, out: 0 });
     const heard = new Rows(memory, 'heard');
     const message = (from: Rows, row: number, peer: number, replica: number) =>

@@ -11,7 +11,6 @@ export interface Abi {
   readonly float: Handle;
   readonly double: Handle;
   readonly byte: Handle;
-  readonly sum: Handle;
   readonly errorsReturn: Handle;
   readonly inPlace: bigint;
   readonly statusIgnore: bigint;
@@ -29,7 +28,6 @@ export const openMpi = (symbol: (name: string) => bigint): Abi => ({
   float: symbol('ompi_mpi_float'),
   double: symbol('ompi_mpi_double'),
   byte: symbol('ompi_mpi_byte'),
-  sum: symbol('ompi_mpi_op_sum'),
   errorsReturn: symbol('ompi_mpi_errors_return'),
   inPlace: 1n,
   statusIgnore: 0n,
@@ -46,7 +44,6 @@ export const mpich: Abi = {
   float: 0x4c00040a,
   double: 0x4c00080b,
   byte: 0x4c00010d,
-  sum: 0x58000003,
   errorsReturn: 0x54000001,
   inPlace: 0xffff_ffff_ffff_ffffn,
   statusIgnore: 1n,
@@ -63,7 +60,6 @@ export const standard: Abi = {
   float: 0x210n,
   double: 0x214n,
   byte: 0x247n,
-  sum: 0x21n,
   errorsReturn: 0x143n,
   inPlace: 1n,
   statusIgnore: 0n,

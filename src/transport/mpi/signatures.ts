@@ -6,7 +6,6 @@
 export const signatures = {
   MPI_Get_library_version: 'pp',
   MPI_Init_thread: 'ppip',
-  MPI_Initialized: 'p',
   MPI_Finalize: '',
   MPI_Abort: 'hi',
   MPI_Error_string: 'ipp',
@@ -18,7 +17,6 @@ export const signatures = {
   MPI_Ibarrier: 'hp',
   MPI_Ibcast: 'pihihp',
   MPI_Iallgatherv: 'pihppphhp',
-  MPI_Iallreduce: 'ppihhhp',
   MPI_Send_init: 'pihiihp',
   MPI_Recv_init: 'pihiihp',
   MPI_Start: 'p',

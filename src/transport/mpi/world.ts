@@ -114,6 +114,8 @@ function processorName({ mpi }: Library): string {
 function abortAtExit({ mpi, abi }: Library): () => void {
   const abort = (code: number) => mpi.MPI_Abort(abi.commWorld, code === 0 ? endedEarly : code);
   process.once('exit', abort);
+  // Node prints an error that nobody catches only after that event.
+  process.on('uncaughtExceptionMonitor', (error) => console.error(error));
   return () => {
     process.off('exit', abort);
     mpi.MPI_Finalize();
