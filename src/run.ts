@@ -50,7 +50,7 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
     throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
       hint: `see it with: dbench show ${run.id}`,
     });
-  refuseSecond(run);
+  await refuseSecond(run);
   yield* go(run, await dataFor(run.experiment), options);
 }
 

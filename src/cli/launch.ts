@@ -103,15 +103,16 @@ const keptCharacters = 100_000;
 function attemptOnce(command: string, args: readonly string[]) {
   return new Promise<{ code: number; told: string }>((done, fail) => {
     const child = spawn('sh', ['-c', `${command} "$@"`, 'sh', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    let told = '';
-    const tell = (chunk: Buffer, out: NodeJS.WriteStream) => {
-      out.write(chunk);
-      told += chunk.toString('utf8');
+    let [told, out] = ['', ''];
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      out += chunk;
+    });
+    child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+      process.stderr.write(chunk);
+      told += chunk;
       if (told.length > keptCharacters)
         told = told.slice(0, keptCharacters / 2) + told.slice(told.length - keptCharacters / 4);
-    };
-    child.stdout.on('data', (chunk: Buffer) => tell(chunk, process.stdout));
-    child.stderr.on('data', (chunk: Buffer) => tell(chunk, process.stderr));
+    });
     // Ctrl-C reaches the launcher by itself; this process waits for what becomes of it.
     const wait = () => {};
     const end = () => child.kill('SIGTERM');
@@ -121,7 +122,9 @@ function attemptOnce(command: string, args: readonly string[]) {
     child.on('close', (code, signal) => {
       process.off('SIGINT', wait);
       process.off('SIGTERM', end);
-      done({ code: code ?? (signal === 'SIGINT' || signal === 'SIGTERM' ? 130 : 1), told });
+      // What is printed in the end is the result; of an attempt that failed it is the launcher's complaint.
+      (code === 0 ? process.stdout : process.stderr).write(out);
+      done({ code: code ?? (signal === 'SIGINT' || signal === 'SIGTERM' ? 130 : 1), told: told + out });
     });
   });
 }
