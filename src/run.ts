@@ -1,17 +1,26 @@
+import { isDeepStrictEqual } from 'node:util';
 import { UserError } from './base/error.ts';
+import { packageVersion } from './base/version.ts';
 import type { Dataset } from './data/dataset.ts';
 import { loadData } from './data/load.ts';
+import { checkpointsIn, rewindCheckpoints } from './engine/checkpoint.ts';
 import { rowLength, train, workersFor } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
 import { createRun, lock, type Run, readResult, refuseSecond, rewind, unlock, writeResult } from './store/runs.ts';
+import { alone, type World } from './transport/world.ts';
 
 export interface RunOptions {
   /** Where runs are kept. */
   readonly root: string;
+  /** Worker threads of each process. */
   readonly workers?: number | undefined;
+  /** The processes that carry out the run together; this one alone unless given. All of them call this alike. */
+  readonly world?: World | undefined;
+  /** Sends rows to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
   /** Ends the run after the step it is in; it can be resumed. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -24,19 +33,24 @@ export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
  * store. Reports, tables and figures are made from the store alone.
  */
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
+  const { world = alone, workers } = options;
+  const threads = workersFor(experiment.replicas, workers, world.place);
   const dataset = await dataFor(experiment);
-  const context = machineContext(workersFor(experiment.replicas, options.workers), 'onnx');
+  if (world.rank > 0) return yield* follow(experiment, dataset, options);
+  const context = machineContext(threads, 'onnx', world);
   yield* go(createRun(options.root, experiment, context), dataset, options);
 }
 
 /** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
 export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+  const { world = alone } = options;
+  if (world.rank > 0) return yield* follow(run.experiment, await dataFor(run.experiment), options);
   const result = readResult(run);
   if (result !== undefined && result.status !== 'stopped')
     throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
       hint: `see it with: dbench show ${run.id}`,
     });
-  refuseSecond(run);
+  await refuseSecond(run);
   yield* go(run, await dataFor(run.experiment), options);
 }
 
@@ -47,15 +61,54 @@ async function dataFor(experiment: Experiment): Promise<Dataset> {
   return dataset;
 }
 
+const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
+/** What rank 0 tells the others before they train together. */
+interface Briefing {
+  readonly version: string;
+  readonly experiment: Experiment;
+  /** Where checkpoints are kept. */
+  readonly folder: string;
+}
+
+/** The checkpoints that every rank finds, ascending: machines may have disks of their own. */
+async function commonCheckpoints(folder: string, world: World): Promise<number[]> {
+  const [own = [], ...others] = await world.gather(checkpointsIn(folder));
+  return own.filter((step) => others.every((steps) => steps.includes(step)));
+}
+
+/** A rank other than 0: it trains its replicas and leaves the store to rank 0. */
+async function* follow(
+  experiment: Experiment,
+  dataset: Dataset,
+  { world = alone, ...options }: Omit<RunOptions, 'root'>,
+): AsyncGenerator<Event> {
+  const said = (await world.share<Briefing | undefined>(undefined))!;
+  if (said.version !== packageVersion() || !isDeepStrictEqual(said.experiment, plain(experiment)))
+    throw new UserError(`rank ${world.rank} has another experiment or another version of dbench than rank 0`, {
+      hint: 'start all ranks with the same file, options and version',
+    });
+  const { folder } = said;
+  await commonCheckpoints(folder, world);
+  const from = (await world.share<number | null>(null)) ?? undefined;
+  rewindCheckpoints(folder, from ?? 0);
+  yield* train(experiment, dataset, { ...options, place: world.place, checkpoints: { folder, from } });
+}
+
 async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+  const { world = alone } = options;
   const start = performance.now();
   const before = readResult(run)?.seconds ?? 0;
   const store = await EventStore.open(run.database);
   try {
     lock(run);
     yield { type: 'run', run };
-    const checkpoints = { folder: run.checkpoints, from: await rewind(run, store) };
-    for await (const event of train(run.experiment, dataset, { ...options, checkpoints })) {
+    const folder = run.checkpoints;
+    await world.share<Briefing>({ version: packageVersion(), experiment: run.experiment, folder });
+    const from = await rewind(run, store, await commonCheckpoints(folder, world));
+    await world.share<number | null>(from ?? null);
+    const checkpoints = { folder, from };
+    for await (const event of train(run.experiment, dataset, { ...options, place: world.place, checkpoints })) {
       await store.append(event);
       if (event.type === 'end') {
         const { type: _, ...end } = event;

@@ -10,6 +10,24 @@ export class UserError extends Error {
   }
 }
 
+/** A machine or a link that is gone: printed without a stack, exit code 1. Trying again may help. */
+export class LostError extends Error {
+  override readonly name = 'LostError';
+  readonly hint: string | undefined;
+
+  constructor(message: string, options: { hint?: string | undefined } = {}) {
+    super(message);
+    this.hint = options.hint;
+  }
+}
+
+/** Errors lose their class on the way out of a worker thread. */
+export function revived(error: unknown): unknown {
+  const { name, message, hint } = error as { name?: string; message: string; hint?: string };
+  if (name === 'UserError') return new UserError(message, { hint });
+  return name === 'LostError' ? new LostError(message, { hint }) : error;
+}
+
 /** The candidate closest to a mistyped word, or undefined when none is close enough to be meant. */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const bound = Math.max(1, Math.floor(word.length / 3));

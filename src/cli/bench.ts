@@ -3,6 +3,7 @@ import type { Bench } from '../bench/bench.ts';
 import { mixBench } from '../bench/mix.ts';
 import { replicasBench } from '../bench/replicas.ts';
 import { command as stepCommand } from './bench-step.ts';
+import { command as transportCommand } from './bench-transport.ts';
 import { table } from './print.ts';
 
 const benches: Readonly<Record<string, { readonly summary: string; readonly bench: Bench<never> }>> = {
@@ -16,6 +17,7 @@ export function command(): Command {
   all.addCommand(
     stepCommand().name('step').description('one training step of a model, against this machine’s matrix product'),
   );
+  all.addCommand(transportCommand().description('messages between MPI ranks of the sizes that a model needs'));
   for (const [name, { summary, bench }] of Object.entries(benches)) {
     const one = new Command(name).description(summary).option('--json', 'print JSON');
     for (const option of bench.options)

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
+import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { dataFolder } from '../data/folder.ts';
 import { bytes, fields } from './print.ts';
@@ -25,6 +26,21 @@ async function onnxruntime() {
   }
 }
 
+/** The MPI library that would be used, or why there is none. Loaded in a process of its own: a library may not like to be. */
+function mpiLibrary(): { version: string; path: string; abi: string } | { error: string } {
+  const module = new URL('../transport/mpi/describe.js', import.meta.url);
+  try {
+    const text = execFileSync(process.execPath, [fileURLToPath(module)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 20_000,
+    });
+    return JSON.parse(text);
+  } catch {
+    return { error: 'it ends the process when it is loaded' };
+  }
+}
+
 async function examine() {
   const folder = dataFolder();
   return {
@@ -35,7 +51,7 @@ async function examine() {
     memoryBytes: totalmem(),
     freeMemoryBytes: freemem(),
     onnxruntime: await onnxruntime(),
-    mpi: says('mpirun', '--version'),
+    mpi: { ...mpiLibrary(), launcher: says('mpirun', '--version') },
     data: { folder, sets: existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [] },
   };
 }
@@ -44,7 +60,7 @@ export function command(): Command {
   return new Command('doctor').option('--json', 'print JSON').action(async (options: { json?: true }) => {
     const found = await examine();
     if (options.json) return console.log(JSON.stringify(found, null, 2));
-    const { onnxruntime: ort, data } = found;
+    const { onnxruntime: ort, data, mpi } = found;
     console.log(
       fields([
         ['node', `${found.node} on ${found.platform}`],
@@ -54,7 +70,13 @@ export function command(): Command {
           'onnxruntime',
           'error' in ort ? `does not load: ${ort.error}` : `${ort.version}, providers: ${ort.providers.join(', ')}`,
         ],
-        ['MPI', found.mpi ?? 'not found (optional; on Debian: apt-get install openmpi-bin)'],
+        [
+          'MPI',
+          'error' in mpi
+            ? `${mpi.error} (optional; on Debian: apt-get install openmpi-bin, or mpich)`
+            : `${mpi.version} (${mpi.path}, ABI of ${mpi.abi})`,
+        ],
+        ['mpirun', mpi.launcher ?? 'not found'],
         [
           'data sets',
           `mnist and synthetic built in; in ${data.folder}: ${data.sets.length === 0 ? 'none yet' : data.sets.join(', ')}`,

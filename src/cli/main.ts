@@ -1,7 +1,9 @@
 #!/usr/bin/env node
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
-import { suggest, UserError } from '../base/error.ts';
+import { LostError, suggest, UserError } from '../base/error.ts';
 import { packageVersion } from '../base/version.ts';
+import { endLauncher, launcherOf } from '../transport/mpi/launcher.ts';
 
 interface Row {
   readonly summary: string;
@@ -69,16 +71,26 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   throw error;
 });
 
+const launcher = launcherOf(process.env);
+const speaker = launcher === undefined || launcher.rank === 0 ? 'dbench' : `dbench, rank ${launcher.rank}`;
+
 try {
   await run(process.argv.slice(2));
 } catch (error) {
+  // A mistake that all ranks find is told by rank 0, which ends the others before they speak.
+  if (launcher !== undefined && launcher.rank > 0 && !(error instanceof LostError)) await sleep(2000);
   if (error instanceof CommanderError) {
     if (error.exitCode !== 0 && error.code !== 'commander.help')
-      console.error(`${error.message.replace(/^error: /, 'dbench: ')}\ntry: dbench ${process.argv[2] ?? ''} --help`);
+      console.error(
+        `${error.message.replace(/^error: /, `${speaker}: `)}\ntry: dbench ${process.argv[2] ?? ''} --help`,
+      );
     process.exitCode = error.exitCode === 0 ? 0 : 2;
-  } else if (error instanceof UserError) {
-    console.error(`dbench: ${error.message}`);
+  } else if (error instanceof UserError || error instanceof LostError) {
+    console.error(`${speaker}: ${error.message}`);
     if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
-    process.exitCode = 2;
+    process.exitCode = error instanceof UserError ? 2 : 1;
   } else throw error;
+  if (error instanceof LostError) endLauncher();
+  // Nothing that is left to do may keep the other ranks waiting for this one.
+  if (launcher !== undefined) process.exit();
 }

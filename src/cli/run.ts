@@ -5,20 +5,22 @@ import { UserError } from '../base/error.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
 import { type RunSummary, summarizeRun } from '../metric/summary.ts';
 import { resume, run } from '../run.ts';
-import { findRun, type Run, scanRuns } from '../store/runs.ts';
+import { findRun, type Run, readResult, scanRuns } from '../store/runs.ts';
 import { follow, interruptible } from './follow.ts';
-import { defaultRuns, jsonOption, runsOption, setOption } from './options.ts';
+import { journal, journalOption, launchOption, retriesOption } from './launch.ts';
+import { defaultRuns, jsonOption, runsOption, setOption, timeoutOption, transportOption } from './options.ts';
 import { number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 import { legend, orDash, percent, summaryOrOutline, summaryTable } from './summary.ts';
 import { runSweep } from './sweep.ts';
+import { type TogetherOptions, together } from './together.ts';
 
-interface Options {
+interface Options extends TogetherOptions {
   readonly set: string[];
   readonly workers?: number;
-  readonly runs: string;
   readonly json?: true;
   readonly resume?: string;
+  readonly overlap?: true;
 }
 
 function workers(text: string): number {
@@ -32,26 +34,49 @@ function workers(text: string): number {
 function common(command: Command): Command {
   return command
     .addOption(setOption())
-    .addOption(new Option('--workers <count>', 'worker threads; all cores by default').argParser(workers))
+    .addOption(
+      new Option('--workers <count>', 'worker threads of each process; all cores by default').argParser(workers),
+    )
+    .addOption(transportOption())
+    .addOption(timeoutOption())
+    .option('--overlap', 'send rows to other processes while the next replica computes (MPI)')
+    .addOption(launchOption())
+    .addOption(retriesOption())
+    .addOption(journalOption())
     .addOption(runsOption())
     .addOption(jsonOption());
 }
 
-async function runAll(planned: readonly Planned[], options: Options): Promise<void> {
-  if (planned.some(({ point }) => point.length > 0)) return runSweep(planned, options);
-  const { signal, release } = interruptible();
-  const width = Math.max(...planned.map(({ experiment }) => experiment.name.length));
-  const done: Run[] = [];
-  try {
-    for (const { experiment } of planned) {
-      if (signal.aborted) break;
-      const events = run(experiment, { root: options.runs, workers: options.workers, signal });
-      done.push(await follow(events, new RunProgress(experiment.name.padEnd(width))));
+const hasEnded = (stored: Run) => ['complete', 'diverged'].includes(readResult(stored)?.status ?? '');
+
+/** Rank 0 reads the experiments and decides how far to go; the others do the same with it. */
+async function runAll(load: () => readonly Planned[], options: Options): Promise<void> {
+  await together(options, async (world) => {
+    const planned = await world.share(world.rank === 0 ? load() : []);
+    if (planned.some(({ point }) => point.length > 0)) return runSweep(planned, options, world);
+    const { signal, release } = interruptible(world);
+    const width = Math.max(...planned.map(({ experiment }) => experiment.name.length));
+    const done: Run[] = [];
+    const { begun, note } = journal(options.journal);
+    const engine = { workers: options.workers, overlap: options.overlap, world, signal };
+    try {
+      for (const [place, { experiment }] of planned.entries()) {
+        if (await world.share(signal.aborted)) break;
+        const earlier = await world.share(begun[place] === undefined ? null : findRun(options.runs, begun[place]));
+        if (earlier !== null && (await world.share(hasEnded(earlier)))) {
+          done.push(earlier);
+          continue;
+        }
+        const events = earlier === null ? run(experiment, { ...engine, root: options.runs }) : resume(earlier, engine);
+        const progress = world.rank === 0 ? new RunProgress(experiment.name.padEnd(width)) : undefined;
+        const stored = await follow(events, progress, earlier === null ? note : undefined);
+        if (stored !== undefined) done.push(stored);
+      }
+    } finally {
+      release();
     }
-  } finally {
-    release();
-  }
-  await finish(done, options, signal.aborted);
+    if (world.rank === 0) await finish(done, options, signal.aborted);
+  });
 }
 
 async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'runs'>, stopped: boolean): Promise<void> {
@@ -70,7 +95,7 @@ async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'run
   }
 }
 
-async function resumeOne(id: string, file: string | undefined, options: Options): Promise<void> {
+function runToResume(id: string, file: string | undefined, options: Options): Run {
   const stored = findRun(options.runs, id);
   if (file !== undefined || options.set.length > 0) {
     const wanted = file === undefined ? [] : loadExperiment(file, options.set);
@@ -79,13 +104,21 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
         hint: 'resume it without a file and --set, or start a new run',
       });
   }
-  const { signal, release } = interruptible();
-  try {
-    await follow(resume(stored, { workers: options.workers, signal }), new RunProgress(stored.experiment.name));
-  } finally {
-    release();
-  }
-  await finish([stored], options, signal.aborted);
+  return stored;
+}
+
+async function resumeOne(id: string, file: string | undefined, options: Options): Promise<void> {
+  await together(options, async (world) => {
+    const stored = await world.share(world.rank === 0 ? runToResume(id, file, options) : (undefined as never));
+    const { signal, release } = interruptible(world);
+    const progress = world.rank === 0 ? new RunProgress(stored.experiment.name) : undefined;
+    try {
+      await follow(resume(stored, { workers: options.workers, overlap: options.overlap, world, signal }), progress);
+    } finally {
+      release();
+    }
+    if (world.rank === 0) await finish([stored], options, signal.aborted);
+  });
 }
 
 export function command(): Command {
@@ -97,7 +130,7 @@ export function command(): Command {
         throw new UserError('the experiment file is missing', {
           hint: 'as in: dbench run experiments/quickstart.yaml',
         });
-      await runAll(loadPlan(file, options.set), options);
+      await runAll(() => loadPlan(file, options.set), options);
     });
 }
 
@@ -107,11 +140,13 @@ export function compareCommand(): Command {
   return common(
     new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default'),
   ).action(async (file: string | undefined, options: Options) => {
-    if (file === undefined)
-      console.error(
-        'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
-      );
-    await runAll(loadPlan(file ?? quickstart, options.set), options);
+    await runAll(() => {
+      if (file === undefined)
+        console.error(
+          'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
+        );
+      return loadPlan(file ?? quickstart, options.set);
+    }, options);
   });
 }
 

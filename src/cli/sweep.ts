@@ -4,6 +4,7 @@ import { pointText } from '../experiment/sweep.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { type Run, type Status, standing } from '../store/runs.ts';
+import type { World } from '../transport/world.ts';
 import { follow, interruptible } from './follow.ts';
 import { number } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
@@ -12,6 +13,7 @@ import { legend, summaryOrOutline, summaryTable } from './summary.ts';
 interface Options {
   readonly runs: string;
   readonly workers?: number | undefined;
+  readonly overlap?: true | undefined;
   readonly json?: true | undefined;
 }
 
@@ -29,14 +31,15 @@ const labelOf = ({ experiment, point }: Planned) => `${experiment.name} ${pointT
  * Runs what is not yet complete in the root, and goes on with what was interrupted: the same command again finishes a sweep. A run that
  * fails does not keep the others from running.
  */
-export async function runSweep(planned: readonly Planned[], options: Options): Promise<void> {
+export async function runSweep(planned: readonly Planned[], options: Options, world: World): Promise<void> {
   const before = planned.map(({ experiment }) => statusBefore(options.runs, experiment));
   const count = (...of: readonly (Status | undefined)[]) => before.filter((status) => of.includes(status)).length;
   const [ended, begun, total] = [count('complete', 'diverged'), count('stopped', 'interrupted'), planned.length];
-  console.error(
-    `${number(total)} runs: ${number(ended)} done before, ${number(begun)} to go on with, ${number(total - ended - begun)} to start`,
-  );
-  const { signal, release } = interruptible();
+  if (world.rank === 0)
+    console.error(
+      `${number(total)} runs: ${number(ended)} done before, ${number(begun)} to go on with, ${number(total - ended - begun)} to start`,
+    );
+  const { signal, release } = interruptible(world);
   const width = Math.max(...planned.map((each) => labelOf(each).length));
   const pace = new Pace(total - ended);
   const outcomes: Outcome[] = [];
@@ -44,11 +47,13 @@ export async function runSweep(planned: readonly Planned[], options: Options): P
     for (const [index, each] of planned.entries()) {
       const place = `${number(index + 1).padStart(number(total).length)}/${number(total)}`;
       const name = `${place}  ${labelOf(each).padEnd(width)}`;
-      outcomes.push(signal.aborted ? { planned: each } : await runOnce(each, name, pace, { ...options, signal }));
+      const stopped = await world.share(signal.aborted);
+      outcomes.push(stopped ? { planned: each } : await runOnce(each, name, pace, { ...options, signal, world }));
     }
   } finally {
     release();
   }
+  if (world.rank > 0) return;
   await finish(outcomes, options);
   if (signal.aborted) {
     console.error('stopped; the same command goes on');
@@ -70,20 +75,24 @@ async function runOnce(
   planned: Planned,
   name: string,
   pace: Pace,
-  { runs: root, workers, signal }: Options & { readonly signal: AbortSignal },
+  { runs: root, world, ...options }: Options & { readonly signal: AbortSignal; readonly world: World },
 ): Promise<Outcome> {
+  const engine = { workers: options.workers, overlap: options.overlap, signal: options.signal, world };
   let stored: Run | undefined;
   try {
-    const found = standing(root, planned.experiment);
+    const found = await world.share(world.rank === 0 ? (standing(root, planned.experiment) ?? null) : null);
     stored = found?.run;
-    if (found?.status === 'running') console.error(`${name}  is being run by another process`);
-    if (found !== undefined && found.status !== 'stopped' && found.status !== 'interrupted')
+    if (found?.status === 'running' && world.rank === 0) console.error(`${name}  is being run by another process`);
+    if (found !== null && found.status !== 'stopped' && found.status !== 'interrupted')
       return { planned, run: found.run };
-    const events =
-      stored === undefined ? run(planned.experiment, { root, workers, signal }) : resume(stored, { workers, signal });
-    const progress = new RunProgress(name, { brief: true, after: () => pace.remaining() });
-    return { planned, run: await follow(pace.timed(events), progress) };
+    const events = stored === undefined ? run(planned.experiment, { ...engine, root }) : resume(stored, engine);
+    const progress =
+      world.rank === 0 ? new RunProgress(name, { brief: true, after: () => pace.remaining() }) : undefined;
+    stored = (await follow(pace.timed(events), progress)) ?? stored;
+    return stored === undefined ? { planned } : { planned, run: stored };
   } catch (failure) {
+    // Other processes may not have failed and would wait: all end, and the same command goes on.
+    if (world.size > 1) throw failure;
     const { message, stack } = failure as Error;
     console.error(`${name}  failed: ${failure instanceof UserError ? message : stack}`);
     return { planned, failure, ...(stored === undefined ? {} : { run: stored }) };

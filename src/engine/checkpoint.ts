@@ -7,7 +7,8 @@ import { TensorFile, writeTensors } from '../base/safetensors.ts';
 
 /**
  * A checkpoint is a folder `step-N` with a file for each rank's block of replicas. Ranks write into `step-N.part`; when all are
- * done rank 0 renames it, so that a folder without `.part` is whole. Any number of ranks can read it.
+ * done rank 0 renames it, so that a folder without `.part` is whole. Any number of ranks can read it. Ranks on a machine with a disk
+ * of its own have such folders there, with their own blocks.
  */
 export interface Block {
   readonly first: number;
@@ -45,6 +46,7 @@ export function beginCheckpoint(folder: string, step: number): void {
 }
 
 export function writeBlock(folder: string, { first, last, step, common, rows }: Block): void {
+  mkdirSync(part(folder, step), { recursive: true });
   const block = Object.entries(rows).map(([name, row]) => {
     const pieces = function* () {
       for (let i = first; i < last; i++) yield row(i);
@@ -60,19 +62,30 @@ export function writeBlock(folder: string, { first, last, step, common, rows }: 
   });
 }
 
-/** When all ranks have written: makes it count, and removes all but the newest `keep`. */
+/** When all ranks have written: makes it count, and removes all but the newest `keep`. Only the first on each disk has to. */
 export function finishCheckpoint(folder: string, step: number, keep: number): void {
-  renameSync(part(folder, step), whole(folder, step));
+  if (!renamed(part(folder, step), whole(folder, step))) return;
   for (const old of checkpointsIn(folder).slice(0, -keep)) remove(folder, old);
   // What was cut off while it was written or removed.
-  for (const name of readdirSync(folder)) if (name.endsWith('.part')) rmSync(join(folder, name), { recursive: true });
+  for (const name of readdirSync(folder))
+    if (name.endsWith('.part')) rmSync(join(folder, name), { recursive: true, force: true });
+}
+
+/** False where there is nothing of this name, because another rank was first. */
+function renamed(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (cause) {
+    if (['ENOENT', 'ESTALE'].includes((cause as NodeJS.ErrnoException).code ?? '')) return false;
+    throw cause;
+  }
 }
 
 /** A folder that is half removed must not look whole: it loses its name first. */
 function remove(folder: string, step: number): void {
   rmSync(part(folder, step), { recursive: true, force: true });
-  renameSync(whole(folder, step), part(folder, step));
-  rmSync(part(folder, step), { recursive: true });
+  if (renamed(whole(folder, step), part(folder, step))) rmSync(part(folder, step), { recursive: true, force: true });
 }
 
 /** Removes the checkpoints after a step: it is about to be gone on from, and they will be made again. */
@@ -94,7 +107,8 @@ export function readCheckpoint(
   { first, last }: { readonly first: number; readonly last: number },
   rows: Readonly<Record<string, (replica: number, row: Float32Array) => void>>,
 ): Common {
-  let found = 0;
+  // Blocks may overlap, where an attempt with other ranks had come as far: they hold the same bits.
+  const found = new Set<number>();
   let common: Common | undefined;
   for (const name of readdirSync(whole(folder, step))) {
     const [, from, to] = (/^replicas-(\d+)-(\d+)\.safetensors$/.exec(name) ?? []).map(Number);
@@ -116,11 +130,11 @@ export function readCheckpoint(
     } finally {
       file.close();
     }
-    found += Math.min(to + 1, last) - Math.max(from, first);
+    for (let i = Math.max(from, first); i <= to && i < last; i++) found.add(i);
   }
-  if (found !== last - first || common === undefined)
+  if (found.size !== last - first || common === undefined)
     throw new UserError(`the checkpoint ${whole(folder, step)} lacks replicas of ${first} to ${last - 1}`, {
-      hint: 'remove it; the one before is used then',
+      hint: 'ranks on machines with disks of their own find only what they wrote; otherwise remove it, the one before is used then',
     });
   return common;
 }

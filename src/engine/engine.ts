@@ -1,13 +1,15 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
-import { UserError } from '../base/error.ts';
+import { revived, UserError } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
 import type { Dataset } from '../data/dataset.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
+import type { Place } from '../transport/group.ts';
 import { requestStop, type SharedTransport, shareTransport } from '../transport/threads.ts';
+import { blockOf } from '../transport/transport.ts';
 import type { Event } from './event.ts';
 import { feedOf } from './feed.ts';
 import type { Checkpoints } from './loop.ts';
@@ -16,20 +18,32 @@ export interface WorkerData {
   readonly experiment: Experiment;
   readonly dataset: Dataset;
   readonly shared: SharedTransport;
-  readonly rank: number;
+  readonly thread: number;
   readonly checkpoints: Checkpoints | undefined;
 }
 
 export interface TrainOptions {
-  /** Worker threads; all cores by default, never more than replicas. The result does not depend on it. */
+  /** Worker threads of this process; all cores it has by default, never more than replicas. The result does not depend on it. */
   readonly workers?: number | undefined;
+  /** The other processes of the run, where there are any. All of them call `train` alike. */
+  readonly place?: Place | undefined;
+  /** Sends rows to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
   readonly signal?: AbortSignal | undefined;
 }
 
-export const workersFor = (replicas: number, wished?: number): number =>
-  Math.min(wished ?? availableParallelism(), replicas);
+/** Worker threads of this process. Processes on one machine share its cores. */
+export function workersFor(replicas: number, wished?: number, place?: Place): number {
+  const { index, count, neighbours } = place ?? { index: 0, count: 1, neighbours: 1 };
+  if (count > replicas)
+    throw new UserError(`${count} processes were started for ${replicas} replicas`, {
+      hint: `start at most ${replicas}: each process trains at least one replica`,
+    });
+  const { first, last } = blockOf(replicas, count, index);
+  return Math.min(wished ?? Math.max(1, Math.floor(availableParallelism() / neighbours)), last - first);
+}
 
 /** Parameters of one replica. Refuses an experiment that does not fit its data, before anything starts. */
 export function rowLength(experiment: Experiment, dataset: Dataset): number {
@@ -37,17 +51,17 @@ export function rowLength(experiment: Experiment, dataset: Dataset): number {
   return rowSize(evalStep(buildModel(experiment.model, task), 1).params);
 }
 
-/** Trains all replicas on worker threads of this process and reports what happens. */
+/** Trains the replicas on worker threads of this process, together with other processes if there are any, and reports what happens. */
 export async function* train(
   experiment: Experiment,
   dataset: Dataset,
   options: TrainOptions = {},
 ): AsyncGenerator<Event> {
-  const ranks = workersFor(experiment.replicas, options.workers);
+  const threads = workersFor(experiment.replicas, options.workers, options.place);
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
-  const shared = shareTransport(ranks, experiment.replicas, rowLength(experiment, dataset));
-  const workers = Array.from({ length: ranks }, (_, rank) => {
-    const workerData: WorkerData = { experiment, dataset, shared, rank, checkpoints: options.checkpoints };
+  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset), options);
+  const workers = Array.from({ length: threads }, (_, thread) => {
+    const workerData: WorkerData = { experiment, dataset, shared, thread, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);
@@ -62,7 +76,7 @@ export async function* train(
   }
 }
 
-/** What rank 0 reports, until all have ended; the first failure of any rank ends it. */
+/** What the first thread reports, until all have ended; the first failure of any rank ends it. */
 async function* eventsOf(workers: readonly Worker[]): AsyncGenerator<Event> {
   const queue: Event[] = [];
   let failure: unknown;
@@ -83,7 +97,7 @@ async function* eventsOf(workers: readonly Worker[]): AsyncGenerator<Event> {
     });
   }
   while (true) {
-    if (failure !== undefined) throw asUserError(failure);
+    if (failure !== undefined) throw revived(failure);
     const event = queue.shift();
     if (event !== undefined) yield event;
     else if (running === 0) return;
@@ -92,10 +106,4 @@ async function* eventsOf(workers: readonly Worker[]): AsyncGenerator<Event> {
         wake = resolve;
       });
   }
-}
-
-/** Errors lose their class on the way out of a worker. */
-function asUserError(error: unknown): unknown {
-  const { name, message, hint } = error as { name?: string; message: string; hint?: string };
-  return name === 'UserError' ? new UserError(message, { hint }) : error;
 }

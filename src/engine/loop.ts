@@ -183,6 +183,9 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
   transport.barrier();
   if (transport.rank === 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
+  // Finds nothing to do, unless this rank's disk is another than that of rank 0.
+  if (transport.rank > 0) finishCheckpoint(folder, step, keep);
+  transport.barrier();
 }
 
 function restore(rank: Rank, folder: string, step: number, transport: Transport): number {

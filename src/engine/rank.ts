@@ -57,6 +57,8 @@ export class Rank {
   #outcomes: Outcome[] = [];
   #meanGradient: Float32Array = new Float32Array(0);
   #measured = nothing();
+  /** Whether what is adapted in this step is averaged next. */
+  #combines = false;
   /** Mean gradient and mean parameters of the step before, for the critical distance: a checkpoint must hold them. */
   means: Means | undefined;
 
@@ -98,16 +100,18 @@ export class Rank {
     this.#measured = nothing();
     const { algorithm, consensus } = this.#experiment;
     const rate = plan.learningRate(step);
-    for (const stage of stagesOf(algorithm, consensus, step, step + 1 === plan.steps))
-      await this.#stages[stage](step, plan, rate);
+    const stages = stagesOf(algorithm, consensus, step, step + 1 === plan.steps);
+    this.#combines = stages.indexOf('combine') > stages.indexOf('adapt');
+    for (const stage of stages) await this.#stages[stage](step, plan, rate);
     return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
   }
 
   readonly #stages: { readonly [S in Stage]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void> } = {
-    adapt: async (step, _, rate) => {
+    adapt: async (step, plan, rate) => {
       await this.#each(step, async (i) => {
         const outcome = await this.#clock.time('compute', () => this.replicas.adapt(i, step, rate));
         this.#spare.write(i, this.replicas.nextParams);
+        if (this.#combines) this.#transport.announce(plan.topology.mixing(this.memory.gossips), this.#spare, i);
         return outcome;
       });
       this.#swap();
@@ -176,8 +180,6 @@ export class Rank {
   #meanOf(rows: Rows): Float32Array {
     const row = new Float32Array(this.#columns);
     this.#clock.time('mix', () => this.#transport.mean(rows)).read(0, row);
-    // The row of means is everyone's: nobody may begin the next one before all have read this.
-    this.#transport.barrier();
     return row;
   }
 

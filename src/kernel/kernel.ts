@@ -214,9 +214,7 @@ export class Kernel {
 
   #address(rows: Rows, i: number, s: number): number {
     const { offset, strideBytes } = this.memory.shards[s]!;
-    if (!(i >= 0 && i < rows.count))
-      throw new RangeError(`"${rows.name}" has rows 0 to ${rows.count - 1}, asked for ${i}`);
-    return offset[rows.name]! + i * strideBytes;
+    return offset[rows.name]! + rows.place(i) * strideBytes;
   }
 
   #rows(

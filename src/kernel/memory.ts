@@ -72,22 +72,36 @@ export function allocateRows(
 
 export type FloatView = Float32Array<ArrayBufferLike>;
 
-/** One matrix of a RowMemory. */
+/** One matrix of a RowMemory, or several that follow each other. */
 export class Rows {
   readonly memory: RowMemory;
   readonly name: string;
   readonly count: number;
   readonly columns: number;
+  /** What its first row is called. */
+  readonly first: number;
   readonly #views: readonly FloatView[];
 
-  constructor(memory: RowMemory, name: string) {
-    const count = memory.rows[name];
-    if (count === undefined)
-      throw new RangeError(`no matrix "${name}"; there are: ${Object.keys(memory.rows).join(', ')}`);
+  /**
+   * @param options.first the number of its first row: a process that keeps replicas 8 to 15 calls its rows so
+   * @param options.through the last of several matrices taken as one
+   */
+  constructor(
+    memory: RowMemory,
+    name: string,
+    { first = 0, through = name }: { first?: number; through?: string } = {},
+  ) {
+    const names = Object.keys(memory.rows);
+    for (const wanted of [name, through])
+      if (!names.includes(wanted)) throw new RangeError(`no matrix "${wanted}"; there are: ${names.join(', ')}`);
+    const count = names
+      .slice(names.indexOf(name), names.indexOf(through) + 1)
+      .reduce((sum, each) => sum + memory.rows[each]!, 0);
     this.memory = memory;
     this.name = name;
     this.count = count;
     this.columns = memory.columns;
+    this.first = first;
     this.#views = memory.shards.map(
       ({ offset, strideBytes }, s) =>
         new Float32Array(memory.memories[s]!.buffer, offset[name], (count * strideBytes) / 4),
@@ -97,7 +111,7 @@ export class Rows {
   /** The parts of row i in place, one a shard. */
   views(i: number): FloatView[] {
     return this.memory.shards.map(({ first, end, strideBytes }, s) => {
-      const at = (this.#check(i) * strideBytes) / 4;
+      const at = (this.place(i) * strideBytes) / 4;
       return this.#views[s]!.subarray(at, at + end - first);
     });
   }
@@ -125,9 +139,11 @@ export class Rows {
     });
   }
 
-  #check(i: number): number {
-    if (!(i >= 0 && i < this.count))
-      throw new RangeError(`"${this.name}" has rows 0 to ${this.count - 1}, asked for ${i}`);
-    return i;
+  /** Where row i is, counted from 0. */
+  place(i: number): number {
+    const place = i - this.first;
+    if (!(place >= 0 && place < this.count))
+      throw new RangeError(`"${this.name}" has rows ${this.first} to ${this.first + this.count - 1}, asked for ${i}`);
+    return place;
   }
 }

@@ -242,33 +242,44 @@ function rounded({ start, source, weight }: Mixing, i: number): Float32Array {
 }
 
 /** W as written by another rule may differ from 1/count in the last bits of a float64: that is the same average. */
-const isAverage = (weights: Float64Array) => weights.every((weight) => Math.abs(weight * weights.length - 1) < 1e-12);
+const isShare = (weight: number, count: number) => Math.abs(weight * count - 1) < 1e-12;
+const isAverage = (weights: Float64Array) => weights.every((weight) => isShare(weight, weights.length));
 
 export interface Scope {
   /** Output rows [first, end); all unless given. */
   readonly rows?: readonly [first: number, end: number];
   /** What row h of the input holds; replica h unless given. A rank that keeps only some rows says which. */
   readonly held?: readonly Block[];
+  /** Where the first of `rows` goes in the output; to its own number unless given. */
+  readonly out?: number;
 }
 
 const everyone = (n: number): Block[] => Array.from({ length: n }, (_, first) => ({ first, size: 1 }));
 
 /** out_i = Σ_j W_ij x_j. Rows of equal weights are averages of a set of replicas (see blocks.ts), others Σ W_ij x_j in ascending j. */
-export function mixingProgram(mixing: Mixing, { rows: [first, end] = [0, mixing.n], held }: Scope = {}): Program {
+export function mixingProgram(
+  mixing: Mixing,
+  { rows: [first, end] = [0, mixing.n], held, out = first }: Scope = {},
+): Program {
   const { start, source, weight, n } = mixing;
   const rows = Array.from({ length: end - first }, (_, r): Row => {
     const i = first + r;
     const sources = source.subarray(start[i], start[i + 1]);
     if (isAverage(weight.subarray(start[i], start[i + 1])))
-      return { out: i, blocks: blocksOf(sources), weights: undefined, factor: 1 / sources.length };
+      return { out: out + r, blocks: blocksOf(sources), weights: undefined, factor: 1 / sources.length };
     return {
-      out: i,
+      out: out + r,
       blocks: Array.from(sources, (j) => ({ first: j, size: 1 })),
       weights: rounded(mixing, i),
       factor: 1,
     };
   });
   return new Compiler(held ?? everyone(n)).compile(rows);
+}
+
+/** Whether every row of W is the plain average of all replicas: mixing is then one mean. */
+export function isMean({ n, start, weight }: Mixing): boolean {
+  return weight.length === n * n && start.every((at, i) => at === n * i) && weight.every((each) => isShare(each, n));
 }
 
 /** Output row 0 = (1/n) Σ_i x_i, with the bits that a row of a complete topology has. */

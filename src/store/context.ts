@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
 import { packageVersion } from '../base/version.ts';
+import { alone, type World } from '../transport/world.ts';
 
 /** Where and with what a run was made: stored with it, so that figures can be judged later. */
 export interface Context {
@@ -13,7 +14,11 @@ export interface Context {
   readonly cores: number;
   readonly memoryBytes: number;
   readonly load: number;
+  /** Worker threads of this process. */
   readonly workers: number;
+  /** Processes of the run, and what carries their messages. */
+  readonly processes: number;
+  readonly transport: string;
   readonly backend: string;
 }
 
@@ -27,7 +32,11 @@ function commit(): string | null {
   }
 }
 
-export function machineContext(workers: number, backend: string): Context {
+export function machineContext(
+  workers: number,
+  backend: string,
+  { size, transport }: Pick<World, 'size' | 'transport'> = alone,
+): Context {
   return {
     startedAt: new Date().toISOString(),
     dbench: packageVersion(),
@@ -39,6 +48,8 @@ export function machineContext(workers: number, backend: string): Context {
     memoryBytes: totalmem(),
     load: loadavg()[0]!,
     workers,
+    processes: size,
+    transport,
     backend,
   };
 }

@@ -28,12 +28,12 @@ const create = () => createRun(root, experiment!, machineContext(1, 'onnx'));
 /** No process has it: numbers end at 2²². */
 const nobody = String(2 ** 30);
 
-it('the status of a run follows from who writes it and how it ended', () => {
+it('the status of a run follows from who writes it and how it ended', async () => {
   const run = create();
   expect(statusOf(run)).toBe('interrupted');
   lock(run);
   expect(statusOf(run)).toBe('running');
-  expect(() => refuseSecond(run)).not.toThrow();
+  await expect(refuseSecond(run)).resolves.toBeUndefined();
   writeResult(run, { status: 'stopped', step: 3, paramsSha256: '', seconds: 1 });
   unlock(run);
   expect(statusOf(run)).toBe('stopped');
@@ -42,7 +42,7 @@ it('the status of a run follows from who writes it and how it ended', () => {
   expect(statusOf(run)).toBe('interrupted');
   writeFileSync(join(run.folder, 'lock'), String(process.ppid));
   expect(statusOf(run)).toBe('running');
-  expect(() => refuseSecond(run)).toThrow(/is being written by process/);
+  await expect(refuseSecond(run)).rejects.toThrow(/is being written by process/);
   // Killed after it had said how it ended.
   writeFileSync(join(run.folder, 'lock'), nobody);
   writeResult(run, { status: 'complete', step: 3, paramsSha256: '', seconds: 1 });

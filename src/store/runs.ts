@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
 import { readText, reason, writeWhole } from '../base/file.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
@@ -104,19 +105,28 @@ export function unlock(run: Run): void {
   rmSync(lockOf(run), { force: true });
 }
 
+/** How long a process that was just killed may take to be gone. */
+const patienceMs = 5000;
+
 /** Another process that is writing is named, before the database refuses. */
-export function refuseSecond(run: Run): void {
+export async function refuseSecond(run: Run): Promise<void> {
   const pid = writer(run);
-  if (pid !== undefined && pid !== process.pid && alive(pid))
+  const busy = () => pid !== undefined && pid !== process.pid && alive(pid);
+  for (const start = performance.now(); busy() && performance.now() - start < patienceMs; ) await sleep(100);
+  if (busy())
     throw new UserError(`${run.id} is being written by process ${pid}`, {
       hint: `wait until it has ended; if process ${pid} is something else, remove ${lockOf(run)}`,
     });
 }
 
-/** Back to the newest checkpoint whose events are stored as well; undefined: to the beginning. */
-export async function rewind(run: Run, store: EventStore): Promise<number | undefined> {
+/** Back to the newest of these checkpoints whose events are stored as well; undefined: to the beginning. */
+export async function rewind(
+  run: Run,
+  store: EventStore,
+  checkpoints = checkpointsIn(run.checkpoints),
+): Promise<number | undefined> {
   const stored = new Set(await store.checkpoints());
-  const step = checkpointsIn(run.checkpoints).findLast((each) => stored.has(each));
+  const step = checkpoints.findLast((each) => stored.has(each));
   await store.rewind(step ?? 0);
   rewindCheckpoints(run.checkpoints, step ?? 0);
   return step;

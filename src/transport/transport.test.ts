@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { shareTransport, threadTransport } from './threads.ts';
+import { openTransport, shareTransport } from './threads.ts';
 import { blockOf } from './transport.ts';
 
 it('deals every replica to one rank, evenly and in order', () => {
@@ -16,8 +16,8 @@ it('deals every replica to one rank, evenly and in order', () => {
     }
 });
 
-it('one rank alone has everything', () => {
-  const transport = threadTransport(shareTransport(1, 3, 20), 0);
+it('one rank alone has everything', async () => {
+  const transport = await openTransport(shareTransport(1, 3, 20), 0);
   expect([transport.first, transport.last]).toEqual([0, 3]);
   const wide = Float64Array.from({ length: 3 * 130 }, (_, i) => i);
   expect([...transport.gather(wide, 130)]).toEqual([...wide]);

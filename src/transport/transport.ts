@@ -18,13 +18,15 @@ export interface Transport {
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
-  /** Not collective: a matrix with a row for every replica, of which a rank reads and writes its own. */
+  /** Not collective: a matrix of which a rank reads and writes the rows of its own replicas, by their numbers. */
   rows(name: MatrixName): Rows;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
-  /** output_i ← Σ_j W_ij input_j for every replica. Waits until all ranks have written their input, and until all have their output. */
+  /** output_i ← Σ_j W_ij input_j for every replica. Waits for what the own replicas need from others. */
   mix(mixing: Mixing, input: Rows, output: Rows): void;
-  /** The mean over all replicas into the row of means. Waits as mix does. */
+  /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
+  announce(mixing: Mixing, input: Rows, replica: number): void;
+  /** The mean over all replicas, in row 0 of the result until the next mean or mix. */
   mean(input: Rows): Rows;
   barrier(): void;
   /** Everyone's numbers in replica order, from `width` numbers for each own replica. */
@@ -37,6 +39,8 @@ export interface Transport {
   stopRequested(): boolean;
   /** Not collective: milliseconds spent waiting for other ranks since the last call. */
   takeWaitMs(): number;
+  /** Not collective: gives back what it keeps ready. */
+  close(): void;
 }
 
 /** The block of replicas that a rank owns; the first ones take what is left over. */

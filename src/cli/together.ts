@@ -1,0 +1,40 @@
+import { UserError } from '../base/error.ts';
+import { openWorld, type TransportChoice } from '../transport/choose.ts';
+import type { World } from '../transport/world.ts';
+import { type LaunchOptions, launch } from './launch.ts';
+
+export interface TogetherOptions extends LaunchOptions {
+  readonly runs: string;
+  readonly transport: TransportChoice;
+  readonly timeout: number;
+}
+
+/** Carries out a command together with the other processes that a launcher started, if one did; or has one start them. */
+export async function together(options: TogetherOptions, work: (world: World) => Promise<void>): Promise<void> {
+  if (options.launch !== undefined) return launch(options.launch, options.retries, options.runs);
+  if (options.retries > 0)
+    throw new UserError('--retries is for ranks that are started with --launch', {
+      hint: 'as in: dbench run FILE --launch "mpirun -n 4" --retries 3',
+    });
+  const world = await openWorld(options.transport, options.timeout);
+  if (world.rank === 0 && world.size > 1)
+    console.error(`${world.size} ranks over ${world.transport}\n${placesOf(world)}`);
+  await work(world);
+  await world.close();
+}
+
+/** Where the ranks are, a line for those that follow each other on one machine: launchers may name one by its process alone. */
+function placesOf({ members }: World): string {
+  const lines: { host: string; first: number; processes: number[] }[] = [];
+  members.forEach(({ host, process }, rank) => {
+    if (lines.at(-1)?.host === host) lines.at(-1)!.processes.push(process);
+    else lines.push({ host, first: rank, processes: [process] });
+  });
+  return lines
+    .map(({ host, first, processes }) => {
+      const several = processes.length > 1;
+      const ranks = several ? `ranks ${first}–${first + processes.length - 1}` : `rank ${first}`;
+      return `${ranks} on ${host}, process${several ? 'es' : ''} ${processes.join(' ')}`;
+    })
+    .join('\n');
+}

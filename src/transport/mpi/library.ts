@@ -1,0 +1,113 @@
+import { UserError } from '../../base/error.ts';
+import { type Koffi, loadKoffi } from '../../base/ffi.ts';
+import { type Abi, mpich, openMpi, standard } from './abi.ts';
+import { type Launcher, launcherOf } from './launcher.ts';
+import { type FunctionName, signatures } from './signatures.ts';
+
+/** An MPI library that is loaded: its functions throw MpiError where they fail. */
+export interface Library {
+  readonly path: string;
+  /** First line of what it says about itself. */
+  readonly version: string;
+  readonly abi: Abi;
+  readonly mpi: Readonly<Record<FunctionName, (...args: unknown[]) => void>>;
+}
+
+export class MpiError extends Error {
+  override readonly name = 'MpiError';
+}
+
+const families = {
+  'Open MPI': ['libmpi.so.40', 'libmpi.so.80', 'libmpi.40.dylib'],
+  MPICH: ['libmpich.so.12', 'libmpi.so.12', 'libmpi.12.dylib', 'libmpich.so.0'],
+  'MPI-5': ['libmpi_abi.so.1', 'libmpi_abi.so.0'],
+};
+
+/** Names to try: the one that DBENCH_MPI gives, those that fit the launcher, or all. */
+export function candidates(env: NodeJS.ProcessEnv, launcher: Launcher | undefined): string[] {
+  if (env.DBENCH_MPI) return [env.DBENCH_MPI];
+  const { 'Open MPI': open, MPICH, 'MPI-5': abi } = families;
+  if (launcher?.family === 'Open MPI') return [...open, ...abi];
+  if (launcher?.family === 'MPICH') return [...MPICH, ...abi];
+  return [...open, ...MPICH, ...abi];
+}
+
+const packages =
+  'on Debian: apt-get install openmpi-bin, or mpich; for another place set DBENCH_MPI to the library file';
+
+/**
+ * UCX checks its memory hooks when it is loaded by moving the end of the heap forth and back. Other threads allocate meanwhile, and
+ * some percent of all processes crash later. This must be in the environment before: only the main thread can put it there.
+ */
+function tameUcx(): void {
+  process.env.UCX_MEM_EVENTS ??= 'n';
+}
+
+export async function loadLibrary(names = candidates(process.env, launcherOf(process.env))): Promise<Library> {
+  const koffi = await loadKoffi();
+  tameUcx();
+  for (const path of names) {
+    const library = tryLoad(koffi, path);
+    if (library !== undefined) return library;
+  }
+  throw new UserError(`no MPI library was found (looked for ${names.join(', ')})`, { hint: packages });
+}
+
+function tryLoad(koffi: Koffi, path: string): Library | undefined {
+  let handle: ReturnType<Koffi['load']>;
+  try {
+    // Global: MPI libraries load parts of themselves that look for their symbols.
+    handle = koffi.load(path, { global: true, lazy: true });
+  } catch {
+    return undefined;
+  }
+  const version = versionOf(handle);
+  const abi = abiOf(handle, version);
+  if (abi === undefined)
+    throw new UserError(`${path} is an MPI library that DBench does not know: ${version}`, {
+      hint: 'known are Open MPI, MPICH and its relatives, and libraries with the ABI of MPI 5',
+    });
+  const types = { p: 'void *', i: 'int', h: abi.handle };
+  const raw = (name: FunctionName) =>
+    handle.func(
+      name,
+      'int',
+      [...signatures[name]].map((letter) => types[letter as keyof typeof types]),
+    );
+  const [text, length] = [Buffer.alloc(8192), new Int32Array(1)];
+  const errorString = raw('MPI_Error_string');
+  const checked = (name: FunctionName) => {
+    const call = raw(name);
+    return (...args: unknown[]) => {
+      const code = call(...args) as number;
+      if (code === 0) return;
+      errorString(code, text, length);
+      throw new MpiError(`${name}: ${text.toString('latin1', 0, length[0]).split('\n')[0]}`);
+    };
+  };
+  const names = Object.keys(signatures) as FunctionName[];
+  return {
+    path,
+    version,
+    abi,
+    mpi: Object.fromEntries(names.map((name) => [name, checked(name)])) as unknown as Library['mpi'],
+  };
+}
+
+function versionOf(handle: ReturnType<Koffi['load']>): string {
+  const [text, length] = [Buffer.alloc(16384), new Int32Array(1)];
+  handle.func('MPI_Get_library_version', 'int', ['void *', 'void *'])(text, length);
+  const [first = '', second = ''] = text.toString('latin1', 0, length[0]).replaceAll('\0', '').split('\n');
+  return /MPICH Version/.test(first) ? `MPICH ${first.split(':')[1]!.trim()}` : first.split(',')[0]!.trim() || second;
+}
+
+/** The standard's ABI where the library has it: a library of the other kind answers −1 or lacks the question. */
+function abiOf(handle: ReturnType<Koffi['load']>, version: string): Abi | undefined {
+  try {
+    const [major, minor] = [new Int32Array(1), new Int32Array(1)];
+    handle.func('MPI_Abi_get_version', 'int', ['void *', 'void *'])(major, minor);
+    if (major[0]! > 0) return standard;
+  } catch {}
+  if (/Open MPI/i.test(version)) return openMpi((name) => handle.symbol(name) as bigint);
+  return /MPICH|Intel\(R\) MPI|MVAPICH/i.test(version) ? mpich : undefined;
+}

@@ -1,0 +1,125 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { small } from '../engine/runs.ts';
+import { dbench, type LibraryName, mpirun, needing, needingMpi, run, shasOf } from './launch.ts';
+
+let folder: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dbench-mpi-'));
+});
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** What threads give, computed once. */
+const onThreads = new Map<string, Promise<Record<string, string>>>();
+function threadsOf(args: readonly string[]): Promise<Record<string, string>> {
+  const key = args.join(' ');
+  if (!onThreads.has(key)) onThreads.set(key, dbench(args, folder).then(shasOf));
+  return onThreads.get(key)!;
+}
+
+/** The quickstart, four steps long: two epochs, so that Ada changes its neighbours. */
+const quickstart = [
+  'compare',
+  '--set',
+  'epochs=2',
+  '--set',
+  'data.train=1024',
+  '--set',
+  'evaluation.samples=100',
+  '--json',
+];
+
+describe('the quickstart gives the bits of threads', () => {
+  const cases: [LibraryName, number, string[]][] = [
+    ['openmpi', 1, []],
+    ['openmpi', 2, ['--overlap']],
+    ['openmpi', 3, []],
+    ['openmpi', 5, []],
+    ['openmpi', 8, []],
+    ['mpich', 2, []],
+    ['mpich', 4, ['--overlap']],
+    ['openmpi', 2, ['--workers', '3', '--overlap']],
+    ['mpich', 3, ['--workers', '2']],
+  ];
+  for (const [library, ranks, options] of cases)
+    needingMpi(library)(`${ranks} ranks of ${library} ${options.join(' ')}`, async () => {
+      const found = await dbench([...quickstart, ...options], folder, mpirun(library, ranks));
+      const expected = await threadsOf(quickstart);
+      expect(Object.keys(expected)).toHaveLength(6);
+      expect(shasOf(found)).toEqual(expected);
+    });
+});
+
+/** What the quickstart has not: topologies that change, weights that differ, consensus control, state, uneven blocks of replicas. */
+const variants = {
+  ...small,
+  replicas: 13,
+  epochs: 2,
+  compare: [
+    { name: 'one-peer', topology: { kind: 'one-peer-exponential' } },
+    // More rounds than plans are kept.
+    { name: 'random', topology: { kind: 'epidemic', k: 4 }, data: { ...small.data, train: 3400 } },
+    { name: 'weighted', topology: { kind: 'star' } },
+    { name: 'lazy', topology: { kind: 'complete', weights: 'lazy' } },
+    // No mean is made that could leave sums behind.
+    {
+      name: 'lattice',
+      topology: { kind: 'lattice', k: 10 },
+      probes: { distance: false },
+      evaluation: { merged: false },
+    },
+    { name: 'control', consensus: { kind: 'adaptive', scale: 0.5 } },
+    { name: 'critical', consensus: { kind: 'critical', fraction: 0.05 } },
+    { name: 'combine-first', algorithm: { kind: 'dpsgd', order: 'combine-then-adapt', finalMerge: true } },
+    {
+      name: 'batch-norm',
+      model: { kind: 'resnet20' },
+      data: { ...small.data, shape: [3, 8, 8], train: 104 },
+      epochs: 1,
+    },
+  ],
+};
+
+describe('so does everything else', () => {
+  for (const [library, ranks, options] of [
+    ['openmpi', 3, ['--overlap']],
+    ['mpich', 2, ['--workers', '2']],
+  ] as const)
+    needingMpi(library)(`${ranks} ranks of ${library} ${options.join(' ')}`, async () => {
+      writeFileSync(join(folder, 'variants.yaml'), JSON.stringify(variants));
+      const args = ['compare', 'variants.yaml', '--json'];
+      const found = await dbench([...args, ...options], folder, mpirun(library, ranks));
+      expect(shasOf(found)).toEqual(await threadsOf(args));
+    });
+});
+
+describe('rows that one memory cannot hold', () => {
+  const program = fileURLToPath(new URL('./shards.ts', import.meta.url));
+  for (const library of ['openmpi', 'mpich'] as const)
+    needingMpi(library)(`are mixed in parts over ${library}`, async () => {
+      const tsx = import.meta.resolve('tsx');
+      const command = [...mpirun(library, 3), process.execPath, '--import', tsx, program];
+      const { status, stdout, stderr } = await run(command, folder);
+      expect(stderr.replaceAll(/npm warn.*\n/g, '')).toBe('');
+      expect([status, stdout.match(/same/g)]).toEqual([0, ['same', 'same', 'same']]);
+    });
+});
+
+describe('more ranks than cores', () => {
+  needing({ 'mpirun.openmpi': 'openmpi-bin' })(
+    '96 replicas as 96 ranks',
+    async () => {
+      const settings = { ...small, replicas: 96, epochs: 1, data: { ...small.data, train: 96 * 8 * 20 } };
+      writeFileSync(join(folder, 'many.yaml'), JSON.stringify({ ...settings, topology: { kind: 'exponential' } }));
+      const args = ['run', 'many.yaml', '--json'];
+      const launcher = [...mpirun('openmpi', 96), '--mca', 'mpi_yield_when_idle', '1'];
+      const found = await dbench(args, folder, launcher);
+      expect(shasOf(found)).toEqual(await threadsOf(args));
+      expect(JSON.parse(found.stdout)[0].steps).toBe(20);
+    },
+    900_000,
+  );
+});
