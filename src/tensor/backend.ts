@@ -43,7 +43,7 @@ export function checkProgram(program: Program): void {
 }
 
 /** Throws unless there is memory of the right type and size for every input and output, without overlap. */
-export function checkBuffers(program: Program, buffers: Buffers): void {
+export function checkBuffers(program: Program, buffers: Buffers, { shared = false } = {}): void {
   const known = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
   const unknown = Object.keys(buffers).find((name) => !known.has(name));
   if (unknown !== undefined)
@@ -51,17 +51,17 @@ export function checkBuffers(program: Program, buffers: Buffers): void {
       hint: `there are: ${[...known].join(', ')}`,
     });
   for (const { name, value } of [...program.inputs, ...program.outputs])
-    checkBuffer(name, program.types[value]!, buffers[name]);
+    checkBuffer(name, program.types[value]!, buffers[name], shared);
   checkOverlap(program, buffers);
 }
 
-function checkBuffer(name: string, type: TensorType, buffer: Numbers | undefined): void {
+function checkBuffer(name: string, type: TensorType, buffer: Numbers | undefined, shared: boolean): void {
   if (buffer === undefined) throw new UserError(`nothing is bound to ${name}: ${printType(type)}`);
   const dtype = buffer instanceof Float32Array ? 'float32' : 'int32';
   if (dtype !== type.dtype) throw new UserError(`${name} is ${printType(type)}, got memory of type ${dtype}`);
   if (buffer.length !== sizeOf(type.shape))
     throw new UserError(`${name} is ${printType(type)} = ${sizeOf(type.shape)} elements, got ${buffer.length}`);
-  if (buffer.buffer instanceof SharedArrayBuffer)
+  if (!shared && buffer.buffer instanceof SharedArrayBuffer)
     throw new UserError(`${name}: shared memory cannot be bound`, { hint: 'bind private memory and copy' });
 }
 

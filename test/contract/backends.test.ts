@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { sizeOf } from '../../src/base/shape.ts';
+import { onednn } from '../../src/onednn/backend.ts';
 import { onnx, portableOnnx } from '../../src/onnx/backend.ts';
 import type { Backend, Numbers } from '../../src/tensor/backend.ts';
 import { gradientRules, gradients } from '../../src/tensor/gradient.ts';
@@ -11,7 +12,7 @@ import { type Tensor, Trace } from '../../src/tensor/trace.ts';
 import { cases, type Make } from './ops.ts';
 
 /** Every op of every backend, forward and backward, against a naive float64 reference and finite differences. */
-const backends: readonly Backend[] = [onnx, portableOnnx];
+const backends: readonly Backend[] = [onnx, portableOnnx, onednn];
 
 type Data = Record<string, Numbers>;
 
