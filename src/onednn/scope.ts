@@ -74,6 +74,12 @@ export class Scope {
     return this.#views.has(first!) ? this.read(value, formats.plain(this.shape(value))) : first!;
   }
 
+  /** As it was computed, or undefined for a view. */
+  layout(value: Value): Format | undefined {
+    const [first] = this.#versions.get(value)!;
+    return this.#views.has(first!) ? undefined : first!.format;
+  }
+
   /** Defines a value as some or all elements of other memory, in another order: nothing is copied until someone asks. */
   defineView(value: Value, stored: Stored): void {
     this.#views.add(stored);

@@ -39,7 +39,9 @@ function scalar(scope: Scope, { op, inputs, outputs }: Node): void {
 function meeting(scope: Scope, shape: Shape, values: readonly Value[]): Format {
   const { formats } = scope.recorder;
   const whole = values.filter((value) => String(scope.shape(value)) === String(shape));
-  const special = whole.map((value) => scope.current(value).format).find((format) => !formats.isPlain(format));
+  const special = whole
+    .map((value) => scope.layout(value))
+    .find((format) => format !== undefined && !formats.isPlain(format));
   if (special !== undefined) return special;
   const flat = values.every((value) => scope.size(value) === 1 || whole.includes(value));
   return formats.plain(flat ? [sizeOf(shape)] : shape);

@@ -4,6 +4,7 @@ import { algorithm, normFlag, propagation } from '../constants.ts';
 import type { Stored } from '../recorder.ts';
 import type { Scope } from '../scope.ts';
 import type { Rules } from './rule.ts';
+import { asImages } from './window.ts';
 
 type Norm =
   | 'batchNorm'
@@ -24,7 +25,7 @@ export function batchNorm(
 ): void {
   const { recorder } = scope;
   const [x, scale, shift] = inputs as [Value, Value, Value];
-  const src = scope.current(x);
+  const src = asImages(scope, x);
   const relu = result !== outputs[0];
   const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
     propagation.training,
@@ -54,7 +55,7 @@ export function batchNormGrad(
   const { recorder } = scope;
   const [given, x, scale, mean, variance] = inputs as [Value, Value, Value, Value, Value];
   const dy = relu?.inputs[0] ?? given;
-  const src = scope.current(x);
+  const src = asImages(scope, x);
   const { format } = src;
   const flags = affine | (relu ? normFlag.relu : 0);
   const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
@@ -90,7 +91,7 @@ export function batchNormInference(
 ): void {
   const { recorder } = scope;
   const [x, scale, shift, mean, variance] = inputs as [Value, Value, Value, Value, Value];
-  const src = scope.current(x);
+  const src = asImages(scope, x);
   const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
     propagation.inference,
     src.format,

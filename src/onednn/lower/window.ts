@@ -46,6 +46,21 @@ function forward(scope: Scope, { x, weight, y, window, key }: Shapes, bias?: For
   return described;
 }
 
+/**
+ * The value in a layout that convolutions like: norms and poolings of plain images are slow. Asked of the library, which alone
+ * knows what this processor's is.
+ */
+export function asImages(scope: Scope, x: Value): Stored {
+  const { recorder } = scope;
+  const { formats } = recorder;
+  const current = scope.current(x);
+  const shape = scope.shape(x);
+  if (shape.length !== 4 || shape[2]! * shape[3]! === 1 || !formats.isPlain(current.format)) return current;
+  const weight = [shape[1]!, shape[1]!, 1, 1];
+  const shapes = convolution(shape, weight, shape, { stride: [1, 1], padding: [0, 0], groups: 1 });
+  return scope.read(x, recorder.wanted(forward(scope, shapes), 'src'));
+}
+
 const conv2d: Rule<'conv2d'> = (scope, { inputs, outputs, attributes }) => {
   const { recorder } = scope;
   const [x, weight, bias] = inputs as [Value, Value, Value?];
