@@ -1,3 +1,4 @@
+import { type BackendChoice, type BackendName, backendNames, chooseBackend } from './backends.ts';
 import { UserError } from './base/error.ts';
 import type { Dataset } from './data/dataset.ts';
 import { loadData } from './data/load.ts';
@@ -6,12 +7,24 @@ import type { Event } from './engine/event.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
-import { createRun, lock, type Run, readResult, refuseSecond, rewind, unlock, writeResult } from './store/runs.ts';
+import {
+  createRun,
+  lock,
+  type Run,
+  readContext,
+  readResult,
+  refuseSecond,
+  rewind,
+  unlock,
+  writeResult,
+} from './store/runs.ts';
 
 export interface RunOptions {
   /** Where runs are kept. */
   readonly root: string;
   readonly workers?: number | undefined;
+  /** What computes the models; `auto` unless given. A run keeps to the one it began with. */
+  readonly backend?: BackendChoice | undefined;
   /** Ends the run after the step it is in; it can be resumed. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -25,8 +38,9 @@ export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
  */
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
   const dataset = await dataFor(experiment);
-  const context = machineContext(workersFor(experiment.replicas, options.workers), 'onnx');
-  yield* go(createRun(options.root, experiment, context), dataset, options);
+  const backend = await chooseBackend(options.backend);
+  const context = machineContext(workersFor(experiment.replicas, options.workers), backend);
+  yield* go(createRun(options.root, experiment, context), dataset, { ...options, backend });
 }
 
 /** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
@@ -37,7 +51,18 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
       hint: `see it with: dbench show ${run.id}`,
     });
   refuseSecond(run);
-  yield* go(run, await dataFor(run.experiment), options);
+  const backend = await backendOf(run, options.backend);
+  yield* go(run, await dataFor(run.experiment), { ...options, backend });
+}
+
+/** The backend that a run began with: another would not give the same bits. */
+async function backendOf(run: Run, wished: BackendChoice = 'auto'): Promise<BackendName> {
+  const begun = backendNames.find((name) => name === readContext(run).backend) ?? 'onnx';
+  if (wished !== 'auto' && wished !== begun)
+    throw new UserError(`${run.id} began with the backend ${begun} and can only go on with it`, {
+      hint: 'leave --backend out, or start a new run',
+    });
+  return chooseBackend(begun);
 }
 
 /** The data, once it is known that the experiment fits them: what cannot start leaves no folder behind. */
@@ -47,7 +72,11 @@ async function dataFor(experiment: Experiment): Promise<Dataset> {
   return dataset;
 }
 
-async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+async function* go(
+  run: Run,
+  dataset: Dataset,
+  options: Omit<RunOptions, 'root' | 'backend'> & { readonly backend: BackendName },
+): AsyncGenerator<Progress> {
   const start = performance.now();
   const before = readResult(run)?.seconds ?? 0;
   const store = await EventStore.open(run.database);

@@ -1,5 +1,5 @@
-import { loadLibrary } from '../src/onednn/library.ts';
 import { onednn } from '../src/onednn/backend.ts';
+import { loadLibrary } from '../src/onednn/library.ts';
 import { onnx, portableOnnx } from '../src/onnx/backend.ts';
 import type { Backend } from '../src/tensor/backend.ts';
 

@@ -1,5 +1,5 @@
-import { openBackend } from '../backends.ts';
 import type { BackendName } from '../backends.ts';
+import { openBackend } from '../backends.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { quantile } from '../base/statistics.ts';

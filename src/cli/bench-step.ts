@@ -1,7 +1,7 @@
 import { cpus } from 'node:os';
 import { Command, Option } from 'commander';
-import { UserError } from '../base/error.ts';
 import { type BackendChoice, chooseBackend } from '../backends.ts';
+import { UserError } from '../base/error.ts';
 import { benchStep } from '../bench/step.ts';
 import { backendOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';

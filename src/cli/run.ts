@@ -1,19 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { Command, Option } from 'commander';
+import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type Progress, resume, run } from '../run.ts';
 import { findRun, type Run, scanRuns } from '../store/runs.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../store/summary.ts';
-import { setOption } from './options.ts';
+import { backendOption, setOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 
 interface Options {
   readonly set: string[];
   readonly workers?: number;
+  readonly backend: BackendChoice;
   readonly runs: string;
   readonly json?: true;
   readonly resume?: string;
@@ -35,6 +37,7 @@ function common(command: Command): Command {
   return command
     .addOption(setOption())
     .addOption(new Option('--workers <count>', 'worker threads; all cores by default').argParser(workers))
+    .addOption(backendOption())
     .addOption(runsOption())
     .addOption(jsonOption());
 }
@@ -116,7 +119,11 @@ async function runAll(experiments: readonly Experiment[], options: Options): Pro
     for (const experiment of experiments) {
       if (signal.aborted) break;
       done.push(
-        await follow(run(experiment, { root: options.runs, workers: options.workers, signal }), experiment.name, width),
+        await follow(
+          run(experiment, { root: options.runs, workers: options.workers, backend: options.backend, signal }),
+          experiment.name,
+          width,
+        ),
       );
     }
   } finally {
@@ -153,7 +160,7 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
   const { signal, release } = interruptible();
   try {
     await follow(
-      resume(stored, { workers: options.workers, signal }),
+      resume(stored, { workers: options.workers, backend: options.backend, signal }),
       stored.experiment.name,
       stored.experiment.name.length,
     );

@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
+import { type BackendName, chooseBackend } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
 import type { Dataset } from '../data/dataset.ts';
@@ -17,12 +18,15 @@ export interface WorkerData {
   readonly dataset: Dataset;
   readonly shared: SharedTransport;
   readonly rank: number;
+  readonly backend: BackendName;
   readonly checkpoints: Checkpoints | undefined;
 }
 
 export interface TrainOptions {
   /** Worker threads; all cores by default, never more than replicas. The result does not depend on it. */
   readonly workers?: number | undefined;
+  /** What computes the models, on which their last bits depend; oneDNN where it is installed unless given. */
+  readonly backend?: BackendName | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
   readonly signal?: AbortSignal | undefined;
@@ -44,10 +48,11 @@ export async function* train(
   options: TrainOptions = {},
 ): AsyncGenerator<Event> {
   const ranks = workersFor(experiment.replicas, options.workers);
+  const backend = options.backend ?? (await chooseBackend());
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
   const shared = shareTransport(ranks, experiment.replicas, rowLength(experiment, dataset));
   const workers = Array.from({ length: ranks }, (_, rank) => {
-    const workerData: WorkerData = { experiment, dataset, shared, rank, checkpoints: options.checkpoints };
+    const workerData: WorkerData = { experiment, dataset, shared, rank, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);

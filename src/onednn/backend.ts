@@ -3,8 +3,10 @@ import { maxTensorBytes, type TensorKernel, tensorMemory } from '../kernel/tenso
 import {
   type Backend,
   type Buffers,
-  checkBuffers,
+  checkComplete,
   checkIndices,
+  checkOverlap,
+  checkPart,
   checkProgram,
   type Executable,
   indexBounds,
@@ -15,11 +17,12 @@ import type { Program } from '../tensor/program.ts';
 import { planArena } from './arena.ts';
 import { type Library, loadLibrary, OneDnnError } from './library.ts';
 import { lower } from './lowering.ts';
-import { type Call, Recorder, type Stored } from './recorder.ts';
+import { type Call, type PrimitiveCall, Recorder, type Stored } from './recorder.ts';
 
 /** Runs programs on x86 processors with oneDNN. */
 export const onednn: Backend = {
   name: 'onednn',
+  direct: true,
   async compile(program, { threads = 1 } = {}) {
     checkProgram(program);
     return new OneDnnExecutable(await loadLibrary(), program, threads);
@@ -33,6 +36,18 @@ interface BoundMemory {
   readonly start: number;
 }
 
+/** Some of the memory of a run, looked at once. */
+interface Part {
+  /** Numbers of the inputs and outputs it has. */
+  readonly names: Int32Array;
+  /** Index of a bound memory object, and its address. */
+  readonly addresses: readonly (readonly [number, number])[];
+  /** What is read or written here rather than by the library. */
+  readonly scripted: readonly (readonly [string, Numbers])[];
+  /** First and last byte in each buffer. */
+  readonly hulls: ReadonlyMap<unknown, readonly [number, number]>;
+}
+
 class OneDnnExecutable implements Executable {
   readonly program: Program;
   readonly #library: Library;
@@ -44,16 +59,23 @@ class OneDnnExecutable implements Executable {
   readonly #bound: BoundMemory[] = [];
   /** The addresses that the library has now, one for each of `#bound`. */
   readonly #addresses: Float64Array;
-  /** The memory of the run that is going on. */
-  #current: Buffers = {};
+  /** Memory that scripts see, by name, in the run that is going on. */
+  readonly #scripted = new Map<string, Numbers>();
   /** Kept for as long as the library has their addresses. */
   readonly #alive: unknown[] = [];
+  readonly #parts = new WeakMap<Buffers, Part>();
+  readonly #names: ReadonlyMap<string, number>;
+  readonly #indices: ReturnType<typeof indexBounds>;
   #closed = false;
 
   constructor(library: Library, program: Program, threads: number) {
     this.program = program;
     this.#library = library;
     this.#threads = threads;
+    this.#indices = indexBounds(program);
+    const names = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
+    this.#names = new Map([...names].map((name, i) => [name, i]));
+    for (const { name } of this.#indices) this.#scripted.set(name, new Int32Array(0));
     library.setThreads(threads);
     const recorder = new Recorder(library);
     let kernel: TensorKernel | undefined;
@@ -67,6 +89,7 @@ class OneDnnExecutable implements Executable {
     const arena = tensorMemory(bytes);
     kernel = arena.kernel;
     const { buffer } = arena.memory;
+    this.#alive.push(buffer);
     const base = library.address(new Uint8Array(buffer));
     for (const [place, offset] of offsets)
       if (place.kind === 'arena' && place.initial) new Float32Array(buffer, offset).set(place.initial);
@@ -87,54 +110,89 @@ class OneDnnExecutable implements Executable {
     const offset = ({ place, start = 0 }: Stored) => offsets.get(place)! + start;
     const view = (stored: Stored): (() => Numbers) => {
       const { place } = stored;
-      if (place.kind === 'bound') return () => this.#current[place.name]!;
+      if (place.kind === 'bound') {
+        const { name } = place;
+        this.#scripted.set(name, new Int32Array(0));
+        return () => this.#scripted.get(name)!;
+      }
       const length = recorder.formats.bytes(stored.format) / 4;
       const array = new Float32Array(buffer, offset(stored), length);
       return () => array;
     };
-    this.#alive.push(buffer);
-    this.#steps = recorder.calls.map((call) => {
-      if ('script' in call) return call.script({ view, offset });
-      const args = Buffer.alloc(16 * call.args.length);
-      call.args.forEach(([argument, stored], i) => {
-        args.writeInt32LE(argument, 16 * i);
-        args.writeBigUInt64LE(BigInt(memoryOf(stored)), 16 * i + 8);
-      });
-      this.#alive.push(args);
-      const [execute, { stream }] = [library.raw.dnnl_primitive_execute, library];
-      const { primitive, op } = call;
-      const [count, address] = [call.args.length, library.address(args)];
-      return () => {
-        const status = execute(primitive, stream, count, address) as number;
-        if (status !== 0) throw new OneDnnError(op, status);
-      };
-    });
+    this.#steps = recorder.calls.map((call) =>
+      'script' in call ? call.script({ view, offset }) : this.#primitive(call, memoryOf),
+    );
     this.#addresses = new Float64Array(this.#bound.length);
   }
 
-  bind(buffers: Buffers): Run {
-    checkBuffers(this.program, buffers, { shared: true });
-    const bounds = indexBounds(this.program);
-    const addresses = Float64Array.from(
-      this.#bound,
-      ({ name, start }) => this.#library.address(buffers[name]!) + start,
-    );
-    return async () => {
-      if (this.#closed) throw new UserError('this executable is closed');
-      checkIndices(bounds, buffers);
-      this.#run(buffers, addresses);
+  #primitive({ op, primitive, args }: PrimitiveCall, memoryOf: (stored: Stored) => number): () => void {
+    const table = Buffer.alloc(16 * args.length);
+    args.forEach(([argument, stored], i) => {
+      table.writeInt32LE(argument, 16 * i);
+      table.writeBigUInt64LE(BigInt(memoryOf(stored)), 16 * i + 8);
+    });
+    this.#alive.push(table);
+    const { raw, stream } = this.#library;
+    const execute = raw.dnnl_primitive_execute;
+    const [count, address] = [args.length, this.#library.address(table)];
+    return () => {
+      const status = execute(primitive, stream, count, address) as number;
+      if (status !== 0) throw new OneDnnError(op, status);
     };
   }
 
-  #run(buffers: Buffers, addresses: Float64Array): void {
+  bind(...buffers: readonly Buffers[]): Run {
+    const parts = buffers.map((each) => this.#partOf(each));
+    if (!this.#isComplete(parts)) checkComplete(this.program, (name) => buffers.some((each) => name in each));
+    if (mayOverlap(parts)) checkOverlap(this.program, Object.assign({}, ...buffers));
+    return async () => {
+      if (this.#closed) throw new UserError('this executable is closed');
+      this.#run(parts);
+    };
+  }
+
+  /** Whether every name has memory; quick, for it is asked before every step of a replica. */
+  #isComplete(parts: readonly Part[]): boolean {
+    const seen = new Uint8Array(this.#names.size);
+    for (const { names } of parts) for (const name of names) seen[name] = 1;
+    return !seen.includes(0);
+  }
+
+  #partOf(buffers: Buffers): Part {
+    const known = this.#parts.get(buffers);
+    if (known !== undefined) return known;
+    checkPart(this.program, buffers, { shared: true });
+    checkOverlap(this.program, buffers);
+    const hulls = new Map<unknown, readonly [number, number]>();
+    for (const { buffer, byteOffset, byteLength } of Object.values(buffers)) {
+      const [first, last] = hulls.get(buffer) ?? [byteOffset, byteOffset];
+      hulls.set(buffer, [Math.min(first, byteOffset), Math.max(last, byteOffset + byteLength)]);
+    }
+    const part: Part = {
+      names: Int32Array.from(Object.keys(buffers), (name) => this.#names.get(name)!),
+      addresses: this.#bound.flatMap(({ name, start }, i) => {
+        const memory = buffers[name];
+        return memory === undefined ? [] : [[i, this.#library.address(memory) + start] as const];
+      }),
+      scripted: Object.entries(buffers).filter(([name]) => this.#scripted.has(name)),
+      hulls,
+    };
+    this.#parts.set(buffers, part);
+    return part;
+  }
+
+  #run(parts: readonly Part[]): void {
     const { raw, stream, setThreads } = this.#library;
-    this.#current = buffers;
     const set = raw.dnnl_memory_set_data_handle;
-    for (let i = 0; i < addresses.length; i++)
-      if (addresses[i] !== this.#addresses[i]) {
-        set(this.#bound[i]!.handle, addresses[i]);
-        this.#addresses[i] = addresses[i]!;
-      }
+    for (const { addresses, scripted } of parts) {
+      for (const [i, address] of addresses)
+        if (address !== this.#addresses[i]) {
+          set(this.#bound[i]!.handle, address);
+          this.#addresses[i] = address;
+        }
+      for (const [name, memory] of scripted) this.#scripted.set(name, memory);
+    }
+    checkIndices(this.#indices, (name) => this.#scripted.get(name)!);
     setThreads(this.#threads);
     for (const step of this.#steps) step();
     raw.dnnl_stream_wait(stream);
@@ -147,5 +205,18 @@ class OneDnnExecutable implements Executable {
     for (const primitive of primitives) this.#library.call('dnnl_primitive_destroy', primitive);
     for (const memory of this.#memories) this.#library.call('dnnl_memory_destroy', memory);
     this.#alive.length = 0;
+    this.#scripted.clear();
   }
+}
+
+/** Whether any two parts have memory between each other's first and last byte. */
+function mayOverlap(parts: readonly Part[]): boolean {
+  return parts.some(({ hulls }, i) =>
+    parts.slice(0, i).some((other) =>
+      [...hulls].some(([buffer, [first, last]]) => {
+        const hull = other.hulls.get(buffer);
+        return hull !== undefined && first < hull[1] && hull[0] < last;
+      }),
+    ),
+  );
 }

@@ -104,7 +104,8 @@ class Fusion {
         const forward = this.#producer.get(relu.inputs[1]!);
         const norm = forward && this.#producer.get(forward.inputs[0]!);
         const [, x, , mean, variance] = node.inputs;
-        if (forward === undefined || norm === undefined || !this.#taken.has(forward) || norm.op !== 'batchNorm') continue;
+        if (forward === undefined || norm === undefined || !this.#taken.has(forward) || norm.op !== 'batchNorm')
+          continue;
         if (norm.inputs[0] !== x || norm.outputs[1] !== mean || norm.outputs[2] !== variance) continue;
         this.#instead.set(node, { kind: 'normReluGrad', norm: node as never, relu: relu as never });
         this.#taken.add(relu);

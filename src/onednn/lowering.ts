@@ -26,22 +26,14 @@ export function lower(program: Program, recorder: Recorder, kernel: () => Tensor
 }
 
 function lowerTask(scope: Scope, rules: Rules<OpKind>, task: Task): void {
-  switch (task.kind) {
-    case 'node':
-      return (rules[task.node.op] as Rule<OpKind>)(scope, task.node);
-    case 'normRelu':
-      return task.norm.op === 'batchNorm'
-        ? batchNorm(scope, task.norm as Node<'batchNorm'>, task.relu.outputs[0]!)
-        : batchNormInference(scope, task.norm as Node<'batchNormInference'>, task.relu.outputs[0]!);
-    case 'normReluGrad':
-      return batchNormGrad(scope, task.norm, task.relu);
-    case 'convGradBoth':
-      return convGradWeight(scope, task.weight, task.bias.outputs[0]!);
-    case 'chain':
-      return task.head.op === 'matmul'
-        ? matmulChain(scope, task.head as Node<'matmul'>, task.links)
-        : binaryChain(scope, task.head, task.links);
-    case 'combination':
-      return combination(scope, task.value, task.terms);
-  }
+  if (task.kind === 'node') (rules[task.node.op] as Rule<OpKind>)(scope, task.node);
+  else if (task.kind === 'normRelu') {
+    const result = task.relu.outputs[0]!;
+    if (task.norm.op === 'batchNorm') batchNorm(scope, task.norm as Node<'batchNorm'>, result);
+    else batchNormInference(scope, task.norm as Node<'batchNormInference'>, result);
+  } else if (task.kind === 'normReluGrad') batchNormGrad(scope, task.norm, task.relu);
+  else if (task.kind === 'convGradBoth') convGradWeight(scope, task.weight, task.bias.outputs[0]!);
+  else if (task.kind === 'combination') combination(scope, task.value, task.terms);
+  else if (task.head.op === 'matmul') matmulChain(scope, task.head as Node<'matmul'>, task.links);
+  else binaryChain(scope, task.head, task.links);
 }

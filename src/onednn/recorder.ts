@@ -1,7 +1,16 @@
 import { sizeOf } from '../base/shape.ts';
 import type { Numbers } from '../tensor/backend.ts';
 import type { Shape } from '../tensor/program.ts';
-import { algorithm, type Argument, argument, postArgument, propagation, type Query, query, scratchpadMode } from './constants.ts';
+import {
+  type Argument,
+  algorithm,
+  argument,
+  postArgument,
+  propagation,
+  type Query,
+  query,
+  scratchpadMode,
+} from './constants.ts';
 import { type Format, Formats } from './format.ts';
 import { descriptionBytes, type FunctionName, type Library, operationBytes } from './library.ts';
 
@@ -25,7 +34,7 @@ export interface Access {
   offset(stored: Stored): number;
 }
 
-interface PrimitiveCall {
+export interface PrimitiveCall {
   readonly op: string;
   readonly primitive: number;
   readonly args: readonly (readonly [number, Stored])[];
@@ -79,13 +88,7 @@ export class Recorder {
     const operation = Buffer.alloc(operationBytes);
     this.library.call(init, operation, ...args);
     return this.#described(posts, (attributes) =>
-      this.library.handle(
-        'dnnl_primitive_desc_create',
-        operation,
-        attributes,
-        this.library.engine,
-        hint?.handle ?? 0,
-      ),
+      this.library.handle('dnnl_primitive_desc_create', operation, attributes, this.library.engine, hint?.handle ?? 0),
     );
   }
 
@@ -99,15 +102,7 @@ export class Recorder {
         if (post.kind === 'sum') library.call('dnnl_post_ops_append_sum', chain, 1);
         else if (post.kind === 'binary')
           library.call('dnnl_post_ops_append_binary', chain, post.algorithm, post.operand.format);
-        else
-          library.call(
-            'dnnl_post_ops_append_eltwise',
-            chain,
-            1,
-            post.algorithm,
-            post.alpha ?? 0,
-            post.beta ?? 0,
-          );
+        else library.call('dnnl_post_ops_append_eltwise', chain, 1, post.algorithm, post.alpha ?? 0, post.beta ?? 0);
       }
       if (chain !== 0) library.call('dnnl_primitive_attr_set_post_ops', attributes, chain);
       const handle = create(attributes);

@@ -60,10 +60,13 @@ async function slopes(backend: Backend, settings: Record<string, unknown>, batch
   return { predicted, measured };
 }
 
-describe.each(backends)('$title: the directional derivative is the squared norm of the gradient:', ({ backend, skip }) => {
-  it.skipIf(skip).each(cases)('%o', async (settings, batch, task) => {
-    const { predicted, measured } = await slopes(backend, settings, batch, task);
-    expect(measured / predicted).toBeGreaterThan(0.99);
-    expect(measured / predicted).toBeLessThan(1.01);
-  });
-});
+describe.each(backends)(
+  '$title: the directional derivative is the squared norm of the gradient:',
+  ({ backend, skip }) => {
+    it.skipIf(skip).each(cases)('%o', async (settings, batch, task) => {
+      const { predicted, measured } = await slopes(backend, settings, batch, task);
+      expect(measured / predicted).toBeGreaterThan(0.99);
+      expect(measured / predicted).toBeLessThan(1.01);
+    });
+  },
+);

@@ -96,7 +96,8 @@ function off(
       ...entries.map((value, i) => Math.abs(tensor[Math.floor((i * size) / entries.length)]! - value)),
     );
     const relative = Math.max(0, apart - free) / largest;
-    if (!(relative <= (tolerance >= roughTolerance ? 4 : 1) * tolerance)) wrong[name] = `an element is off by ${relative} of the largest`;
+    if (!(relative <= (tolerance >= roughTolerance ? 4 : 1) * tolerance))
+      wrong[name] = `an element is off by ${relative} of the largest`;
     const length = Math.sqrt(tensor.reduce((sum, value) => sum + value * value, 0));
     const longer = Math.max(0, Math.abs(length - norm) - free * Math.sqrt(size)) / norm;
     if (!(longer <= tolerance)) wrong[name] = `the norm is off by ${longer}: ${length}, PyTorch ${norm}`;
@@ -104,7 +105,12 @@ function off(
   return wrong;
 }
 
-async function evaluated(backend: Backend, model: Model, golden: Golden, trained: ReturnType<typeof memoryOf>): Promise<number> {
+async function evaluated(
+  backend: Backend,
+  model: Model,
+  golden: Golden,
+  trained: ReturnType<typeof memoryOf>,
+): Promise<number> {
   const step = evalStep(model, golden.batch);
   const executable = await backend.compile(step.program);
   const memory = memoryOf(step, golden);

@@ -81,7 +81,10 @@ function postOps(scope: Scope, links: readonly Link[], shape: Shape, format: For
 /** A binary op and what follows it, in one pass. */
 export function binaryChain(scope: Scope, head: Node, links: readonly Link[]): void {
   const result = (links.at(-1)?.node ?? head).outputs[0]!;
-  if (scope.size(result) === 1) return scalar(scope, head);
+  if (scope.size(result) === 1) {
+    scalar(scope, head);
+    return;
+  }
   const { recorder } = scope;
   const shape = scope.shape(head.outputs[0]!);
   const others = links.flatMap(({ operand }) => operand ?? []);
@@ -124,7 +127,10 @@ export const activationPosts = (links: readonly Link[]): PostOp[] =>
 const activation: Rule<Activation> = (scope, node) => {
   const [x] = node.inputs as [Value];
   const { recorder } = scope;
-  if (scope.size(x) === 1 && node.op in single) return scalar(scope, node);
+  if (scope.size(x) === 1 && node.op in single) {
+    scalar(scope, node);
+    return;
+  }
   const format = meeting(scope, scope.shape(x), [x]);
   recorder.activation(algorithm[node.op], scope.read(x, format), targetIn(scope, node.outputs[0]!, format));
 };
@@ -201,7 +207,10 @@ const longSum = 4096;
 export function sumAll(scope: Scope, x: Stored, size: number, dst: Stored): void {
   const { recorder } = scope;
   const rows = Math.floor(size / longSum);
-  if (rows < 2) return recorder.sumColumns(x, 1, size, dst);
+  if (rows < 2) {
+    recorder.sumColumns(x, 1, size, dst);
+    return;
+  }
   const { formats } = recorder;
   const rest = size - rows * longSum;
   const sums = recorder.plain([rows + (rest > 0 ? 1 : 0)]);

@@ -78,7 +78,8 @@ function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: 
     [batch, hidden, wide],
     true,
   );
-  const narrowAt = (stored: Stored, t: number) => recorder.from(stored, t * batch * hidden, formats.plain([batch, hidden]));
+  const narrowAt = (stored: Stored, t: number) =>
+    recorder.from(stored, t * batch * hidden, formats.plain([batch, hidden]));
   for (let t = 0; t < time; t++) {
     const gatesHere = recorder.from(gates, t * batch * wide, formats.plain([batch, wide]));
     const cellsHere = narrowAt(cells, t);
@@ -171,11 +172,7 @@ function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }:
 
   const all = recorder.as(dgates, formats.plain([steps, wide]));
   const transposed = (stored: Stored, rows: number) => recorder.as(stored, formats.strided([wide, rows], [1, wide]));
-  recorder.matmul(
-    all,
-    scope.read(weightInput),
-    recorder.as(scope.target(outputs[0]!), formats.plain([steps, width])),
-  );
+  recorder.matmul(all, scope.read(weightInput), recorder.as(scope.target(outputs[0]!), formats.plain([steps, width])));
   scope.define(outputs[1]!, dh);
   scope.define(outputs[2]!, dc);
   const inputRows = recorder.as(scope.read(x), formats.plain([steps, width]));

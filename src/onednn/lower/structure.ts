@@ -28,7 +28,11 @@ type Structure =
   | 'topKCorrect';
 
 /** A matrix product with its bias, and activations on its result. */
-export function matmulChain(scope: Scope, { inputs, outputs, attributes }: Node<'matmul'>, links: readonly Link[]): void {
+export function matmulChain(
+  scope: Scope,
+  { inputs, outputs, attributes }: Node<'matmul'>,
+  links: readonly Link[],
+): void {
   const { recorder } = scope;
   const matrix = (value: Value, transposed: boolean): Stored => {
     const [rows, columns] = scope.shape(value) as [number, number];
@@ -122,7 +126,16 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
     const { recorder } = scope;
     const [x, y] = [inputs[0]!, outputs[0]!];
     const dst = scope.target(y);
-    recorder.copy(recorder.as(recorder.constant([1], 0), recorder.formats.strided(scope.shape(y), scope.shape(y).map(() => 0))), dst);
+    recorder.copy(
+      recorder.as(
+        recorder.constant([1], 0),
+        recorder.formats.strided(
+          scope.shape(y),
+          scope.shape(y).map(() => 0),
+        ),
+      ),
+      dst,
+    );
     const offset = part(scope.shape(y), attributes.axis, attributes.before);
     const inner = recorder.formats.part(dst.format, scope.shape(x), offset)!;
     const from = scope.current(x);

@@ -6,14 +6,7 @@ import type { Described, Stored } from '../recorder.ts';
 import type { Kept, Scope } from '../scope.ts';
 import type { Rule, Rules } from './rule.ts';
 
-type WindowOp =
-  | 'conv2d'
-  | 'convGradInput'
-  | 'convGradWeight'
-  | 'maxPool'
-  | 'maxPoolGrad'
-  | 'avgPool'
-  | 'avgPoolGrad';
+type WindowOp = 'conv2d' | 'convGradInput' | 'convGradWeight' | 'maxPool' | 'maxPoolGrad' | 'avgPool' | 'avgPoolGrad';
 
 /** A convolution's shapes as the library has them: groups are an axis of the weight. */
 function convolution(x: Shape, weight: Shape, y: Shape, { stride, padding, groups }: Convolution) {
