@@ -264,6 +264,11 @@ export class Recorder {
   sumColumns(x: Stored, rows: number, columns: number, dst: Stored): void {
     const { formats } = this;
     const [src, out] = [this.as(x, formats.plain([rows, columns])), this.as(dst, formats.plain([rows, 1]))];
+    // The library refuses to sum over a single element.
+    if (columns === 1) {
+      this.copy(src, out);
+      return;
+    }
     const described = this.describe('dnnl_reduction_desc_init', [algorithm.sum, src.format, out.format, 0, 0]);
     this.execute('reduction', described, { src, dst: out });
   }
