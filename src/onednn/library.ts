@@ -96,6 +96,7 @@ export interface Library {
   setThreads(count: number): void;
 }
 
+/** Names the library's file. */
 const variable = 'DBENCH_ONEDNN';
 /** The versions whose structures and numbers are known. */
 const known = /^2\.[67]\./;
@@ -126,7 +127,10 @@ async function open(): Promise<Library> {
       library = koffi.load(path);
     } catch (cause) {
       if (given === undefined) continue;
-      throw new UserError(`${variable}=${given}: ${(cause as Error).message}`, { cause });
+      throw new UserError(`${variable}=${given}: ${(cause as Error).message}`, {
+        hint: `unset ${variable} to look where the system does`,
+        cause,
+      });
     }
     return bind(koffi, library, path);
   }

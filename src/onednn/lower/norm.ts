@@ -135,7 +135,10 @@ const rowsOf = (shape: Shape): [rows: number, width: number] => [sizeOf(shape.sl
 
 /** [1, n·groups, elements of a group]: a group norm is a batch norm of one sample with these channels. */
 const groupsOf = (shape: Shape, groups: number) => [1, shape[0]! * groups, sizeOf(shape.slice(1)) / groups];
-const imagesOf = (shape: Shape) => [shape[0]!, shape[1]!, sizeOf(shape.slice(2))];
+/** [n, channels, pixels], and a vector of the channels beside it; an axis of size 1 would make the order of axes ambiguous. */
+const imagesOf = ([n, channels, ...pixels]: Shape) =>
+  sizeOf(pixels) === 1 ? [n!, channels!] : [n!, channels!, sizeOf(pixels)];
+const channelsOf = (shape: Shape) => imagesOf(shape).map((size, axis) => (axis === 1 ? size : 1));
 
 export const norms: Rules<Norm> = {
   batchNorm: (scope, node) => batchNorm(scope, node),
@@ -201,7 +204,7 @@ export const norms: Rules<Norm> = {
     const { recorder } = scope;
     const { formats } = recorder;
     const [x, scale, shift] = inputs as [Value, Value, Value];
-    const [shape, channels] = [scope.shape(x), scope.shape(x)[1]!];
+    const shape = scope.shape(x);
     const grouped = formats.plain(groupsOf(shape, attributes.groups));
     const statistics = formats.plain([scope.size(outputs[1]!)]);
     const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
@@ -219,7 +222,7 @@ export const norms: Rules<Norm> = {
     });
     inverseDeviation(scope, variance, scope.size(outputs[2]!), attributes.epsilon, scope.target(outputs[2]!));
     const images = formats.plain(imagesOf(shape));
-    const perChannel = formats.plain([1, channels, 1]);
+    const perChannel = formats.plain(channelsOf(shape));
     recorder.binary(
       algorithm.mul,
       recorder.as(normal, images),
@@ -241,7 +244,7 @@ export const norms: Rules<Norm> = {
     const gradient = recorder.as(scope.read(dy), images);
 
     const scaled = recorder.arena(images);
-    const perChannel = recorder.as(scope.read(scale), formats.plain([1, channels, 1]));
+    const perChannel = recorder.as(scope.read(scale), formats.plain(channelsOf(shape)));
     recorder.binary(algorithm.mul, gradient, perChannel, scaled);
     const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [propagation.training, grouped, 0, 0]);
     const backward = recorder.describe(
