@@ -2,13 +2,14 @@
  * Training steps of DBench against PyTorch: both on one thread of the same core, in turns, so that whatever else the
  * machine does meets both alike. Needs Debian's python3-torch and libopenblas0-pthread, and Linux's taskset.
  *
- *     npx tsx bench/compare.ts [--seconds 10] [--core 0] [--json] [mlp cnn lstm resnet20]
+ *     npx tsx bench/compare.ts [--backend auto] [--seconds 10] [--core 0] [--json] [mlp cnn lstm resnet20 …]
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { type BackendChoice, type BackendName, chooseBackend } from '../src/backends.ts';
 import { quantile } from '../src/base/statistics.ts';
 import { prepareStep, timed } from '../src/bench/step.ts';
 import { number, table } from '../src/cli/print.ts';
@@ -32,16 +33,22 @@ const cases: Readonly<Record<string, Case>> = {
     batch: 20,
   },
   resnet20: { title: 'resnet20, batch 32', model: { kind: 'resnet20' }, batch: 32 },
+  'resnet20-128': { title: 'resnet20, batch 128', model: { kind: 'resnet20' }, batch: 128 },
+  densenet100: {
+    title: 'densenet100 (BC), batch 32',
+    model: { kind: 'densenet100', bottleneck: true },
+    batch: 32,
+  },
 };
 
 /** Our side: the same protocol as torch_step.py. */
-async function serve(name: string): Promise<void> {
+async function serve(name: string, backend: BackendName): Promise<void> {
   const { model: settings, classes, batch } = cases[name]!;
   const model = modelSchema.parse(settings);
   const usual = usualTask(model.kind);
   const optimizer = optimizerSchema.parse({ kind: 'sgd', momentum: 0.9, weightDecay: 1e-4, decayExcept: [] });
   const task = { ...usual, classes: classes ?? usual.classes };
-  const { run } = await prepareStep({ model, task, optimizer, batch, threads: 1 });
+  const { run } = await prepareStep({ model, task, optimizer, batch, threads: 1, backend });
   await timed(run, 0, 3);
   console.log('{}');
   for await (const line of createInterface(process.stdin))
@@ -76,9 +83,10 @@ class Side {
   }
 }
 
-async function compare(name: string, seconds: number, core: string) {
+async function compare(name: string, backend: BackendName, seconds: number, core: string) {
   const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
-  const ours = new Side(core, [process.execPath, ...process.execArgv, here('compare.ts'), '--serve', name]);
+  const own = [here('compare.ts'), '--serve', name, '--backend', backend];
+  const ours = new Side(core, [process.execPath, ...process.execArgv, ...own]);
   await ours.answer();
   const torch = new Side(core, ['/usr/bin/python3', here('torch_step.py'), name]);
   const { version } = (await torch.answer()) as { version: string };
@@ -109,15 +117,18 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '16' },
     core: { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
+    backend: { type: 'string', default: 'auto' },
     serve: { type: 'string' },
   },
 });
-if (values.serve !== undefined) await serve(values.serve);
+const backend = await chooseBackend(values.backend as BackendChoice);
+if (values.serve !== undefined) await serve(values.serve, backend);
 else {
   const found = [];
   for (const name of positionals.length > 0 ? positionals : Object.keys(cases))
-    found.push(await compare(name, Number(values.seconds), values.core));
+    found.push(await compare(name, backend, Number(values.seconds), values.core));
   const context = {
+    backend,
     cpu: cpus()[0]!.model.trim(),
     node: process.version,
     torch: found[0]!.torchVersion,
@@ -126,7 +137,7 @@ else {
   if (values.json) console.log(JSON.stringify({ ...context, found }, null, 2));
   else {
     console.log(
-      `one thread of ${context.cpu}, Node ${context.node}, PyTorch ${context.torch}, load ${number(context.load[0]!, 3)}; median step`,
+      `${backend}, one thread of ${context.cpu}, Node ${context.node}, PyTorch ${context.torch}, load ${number(context.load[0]!, 3)}; median step`,
     );
     console.log(
       table(

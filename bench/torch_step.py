@@ -11,7 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "scripts"))
-from golden import Cnn, Lstm, Mlp, ResNet  # noqa: E402
+from golden import Cnn, DenseNet, Lstm, Mlp, ResNet  # noqa: E402
 
 
 class WordModel(Lstm):
@@ -28,15 +28,17 @@ class WordModel(Lstm):
         return self.decoder(self.drop(y).flatten(0, 1))
 
 
+def images(model, batch):
+    return model, torch.randn(batch, 3, 32, 32), torch.randint(10, (batch,))
+
+
 CASES = {
     "mlp": lambda: (Mlp(784, [128], 10), torch.randn(32, 1, 28, 28), torch.randint(10, (32,))),
     "cnn": lambda: (Cnn(), torch.randn(32, 1, 28, 28), torch.randint(10, (32,))),
     "lstm": lambda: (WordModel(2000, 2, 256, 0.4), torch.randint(2000, (30, 20)), torch.randint(2000, (600,))),
-    "resnet20": lambda: (
-        ResNet([3, 3, 3], [3, 3], 16, 10, False),
-        torch.randn(32, 3, 32, 32),
-        torch.randint(10, (32,)),
-    ),
+    "resnet20": lambda: images(ResNet([3, 3, 3], [3, 3], 16, 10, False), 32),
+    "resnet20-128": lambda: images(ResNet([3, 3, 3], [3, 3], 16, 10, False), 128),
+    "densenet100": lambda: images(DenseNet(100, 12, True, 10), 32),
 }
 
 

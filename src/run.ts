@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { type BackendChoice, type BackendName, backendNames, chooseBackend } from './backends.ts';
 import { UserError } from './base/error.ts';
 import { packageVersion } from './base/version.ts';
 import type { Dataset } from './data/dataset.ts';
@@ -9,7 +10,17 @@ import type { Event } from './engine/event.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
-import { createRun, lock, type Run, readResult, refuseSecond, rewind, unlock, writeResult } from './store/runs.ts';
+import {
+  createRun,
+  lock,
+  type Run,
+  readContext,
+  readResult,
+  refuseSecond,
+  rewind,
+  unlock,
+  writeResult,
+} from './store/runs.ts';
 import { alone, type World } from './transport/world.ts';
 
 export interface RunOptions {
@@ -21,6 +32,8 @@ export interface RunOptions {
   readonly world?: World | undefined;
   /** Sends rows to other processes while the next replica computes. */
   readonly overlap?: boolean | undefined;
+  /** What computes the models; `auto` unless given. A run keeps to the one it began with. */
+  readonly backend?: BackendChoice | undefined;
   /** Ends the run after the step it is in; it can be resumed. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -37,8 +50,9 @@ export async function* run(experiment: Experiment, options: RunOptions): AsyncGe
   const threads = workersFor(experiment.replicas, workers, world.place);
   const dataset = await dataFor(experiment);
   if (world.rank > 0) return yield* follow(experiment, dataset, options);
-  const context = machineContext(threads, 'onnx', world);
-  yield* go(createRun(options.root, experiment, context), dataset, options);
+  const backend = await chooseBackend(options.backend);
+  const context = machineContext(threads, backend, world);
+  yield* go(createRun(options.root, experiment, context), dataset, { ...options, backend });
 }
 
 /** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
@@ -51,7 +65,18 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
       hint: `see it with: dbench show ${run.id}`,
     });
   await refuseSecond(run);
-  yield* go(run, await dataFor(run.experiment), options);
+  const backend = await backendOf(run, options.backend);
+  yield* go(run, await dataFor(run.experiment), { ...options, backend });
+}
+
+/** The backend that a run began with: another would not give the same bits. */
+async function backendOf(run: Run, wished: BackendChoice = 'auto'): Promise<BackendName> {
+  const begun = backendNames.find((name) => name === readContext(run).backend) ?? 'onnx';
+  if (wished !== 'auto' && wished !== begun)
+    throw new UserError(`${run.id} began with the backend ${begun} and can only go on with it`, {
+      hint: 'leave --backend out, or start a new run',
+    });
+  return chooseBackend(begun);
 }
 
 /** The data, once it is known that the experiment fits them: what cannot start leaves no folder behind. */
@@ -69,6 +94,7 @@ interface Briefing {
   readonly experiment: Experiment;
   /** Where checkpoints are kept. */
   readonly folder: string;
+  readonly backend: BackendName;
 }
 
 /** The checkpoints that every rank finds, ascending: machines may have disks of their own. */
@@ -89,13 +115,18 @@ async function* follow(
       hint: 'start all ranks with the same file, options and version',
     });
   const { folder } = said;
+  const backend = await chooseBackend(said.backend);
   await commonCheckpoints(folder, world);
   const from = (await world.share<number | null>(null)) ?? undefined;
   rewindCheckpoints(folder, from ?? 0);
-  yield* train(experiment, dataset, { ...options, place: world.place, checkpoints: { folder, from } });
+  yield* train(experiment, dataset, { ...options, backend, place: world.place, checkpoints: { folder, from } });
 }
 
-async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
+async function* go(
+  run: Run,
+  dataset: Dataset,
+  options: Omit<RunOptions, 'root' | 'backend'> & { readonly backend: BackendName },
+): AsyncGenerator<Progress> {
   const { world = alone } = options;
   const start = performance.now();
   const before = readResult(run)?.seconds ?? 0;
@@ -104,7 +135,12 @@ async function* go(run: Run, dataset: Dataset, options: Omit<RunOptions, 'root'>
     lock(run);
     yield { type: 'run', run };
     const folder = run.checkpoints;
-    await world.share<Briefing>({ version: packageVersion(), experiment: run.experiment, folder });
+    await world.share<Briefing>({
+      version: packageVersion(),
+      experiment: run.experiment,
+      folder,
+      backend: options.backend,
+    });
     const from = await rewind(run, store, await commonCheckpoints(folder, world));
     await world.share<number | null>(from ?? null);
     const checkpoints = { folder, from };

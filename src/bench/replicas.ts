@@ -1,3 +1,4 @@
+import { type BackendChoice, backendChoices, chooseBackend } from '../backends.ts';
 import { quantile } from '../base/statistics.ts';
 import { loadData } from '../data/load.ts';
 import { train } from '../engine/engine.ts';
@@ -10,6 +11,7 @@ export interface ReplicasOptions {
   readonly n: readonly number[];
   readonly model: keyof typeof models;
   readonly workers: number;
+  readonly backend: BackendChoice;
   readonly steps: number;
 }
 
@@ -63,7 +65,9 @@ async function measure(options: ReplicasOptions, n: number): Promise<Measured> {
   let parameters = 0;
   const end = warmup + options.steps;
   const enough = new AbortController();
-  for await (const event of train(experiment, dataset, { workers: options.workers, signal: enough.signal })) {
+  const backend = await chooseBackend(options.backend);
+  const { signal } = enough;
+  for await (const event of train(experiment, dataset, { workers: options.workers, backend, signal })) {
     if (event.type === 'start') parameters = event.tensors.reduce((sum, { size }) => sum + size, 0);
     if (event.type !== 'step') continue;
     arrivals.push(performance.now());
@@ -96,6 +100,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
     wholes('-n, --n <replicas>', 'numbers of replicas, in turn', [16, 64, 256], 1, 1_875),
     word('--model <kind>', 'what they train', 'mlp', Object.keys(models)),
     whole('--workers <count>', 'worker threads', 2, 1, 64),
+    word('--backend <name>', 'what computes the models', 'auto', backendChoices),
     whole('--steps <count>', `steps that are timed, after ${warmup} others`, 60, 1, 100_000),
   ],
   async run(options) {
@@ -109,7 +114,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
         topology: 'ring',
         runs: measured,
       },
-      title: `Training ${options.model}, ${measured[0]!.parameters} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}`,
+      title: `Training ${options.model}, ${measured[0]!.parameters} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
       headers: ['n', 'ms a step', 'data', 'compute', 'mix', 'wait', 'replicas × steps / s', 'peak MB'],
       rows: measured.map(({ n, stepMs, phasesMs: { data, compute, mix, wait }, replicaStepsPerSecond, peakBytes }) => [
         String(n),

@@ -1,3 +1,5 @@
+import type { BackendName } from '../backends.ts';
+import { openBackend } from '../backends.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { quantile } from '../base/statistics.ts';
@@ -6,7 +8,6 @@ import { flopsOf } from '../model/flops.ts';
 import { initialise, type Layout, rowSize } from '../model/layout.ts';
 import { buildModel, type ModelSettings } from '../model/models.ts';
 import { allocate, stepBuffers, trainStep } from '../model/step.ts';
-import { onnx } from '../onnx/backend.ts';
 import { type OptimizerSettings, optimizer } from '../optim/optimizer.ts';
 import { matmul } from '../tensor/operations.ts';
 import { f32 } from '../tensor/program.ts';
@@ -18,14 +19,16 @@ export interface StepCase {
   readonly optimizer: OptimizerSettings;
   readonly batch: number;
   readonly threads: number;
+  readonly backend: BackendName;
 }
 
 /** A train step on made-up data, ready to be timed. */
 export async function prepareStep(given: StepCase) {
+  const backend = await openBackend(given.backend);
   const before = process.memoryUsage().rss;
   const start = performance.now();
   const step = trainStep(buildModel(given.model, given.task), given.batch, optimizer(given.optimizer));
-  const executable = await onnx.compile(step.program, { threads: given.threads });
+  const executable = await backend.compile(step.program, { threads: given.threads });
   const sessionMs = performance.now() - start;
   const memory = allocate(step);
   memory.params!.set(repeated(step.params));
@@ -67,10 +70,10 @@ function repeated(layout: Layout, drawn = 4096): Float32Array {
   return row;
 }
 
-/** A product of two square matrices: what this machine's floating-point units can do through onnxruntime. */
-async function preparePeak(threads: number, side = 1024) {
+/** A product of two square matrices: what this machine's floating-point units can do through the same backend. */
+async function preparePeak({ backend, threads }: StepCase, side = 1024) {
   const program = trace((t) => ({ y: matmul(t.input('a', f32(side, side)), t.input('b', f32(side, side))) }));
-  const executable = await onnx.compile(program, { threads });
+  const executable = await (await openBackend(backend)).compile(program, { threads });
   const random = new Random(1, 'synthetic');
   const matrix = () => Float32Array.from({ length: side * side }, () => random.uniform());
   const run = executable.bind({ a: matrix(), b: matrix(), y: new Float32Array(side * side) });
@@ -110,7 +113,7 @@ export interface StepBench {
 /** Times a train step, and between its runs what this machine's matrix product reaches. */
 export async function benchStep(given: StepCase, seconds: number): Promise<StepBench> {
   const step = await prepareStep(given);
-  const peak = await preparePeak(given.threads);
+  const peak = await preparePeak(given);
   const [stepTimes, peakTimes]: [number[], number[]] = [[], []];
   const rounds = 5;
   for (let round = 0; round < rounds; round++) {

@@ -1,13 +1,16 @@
 import { cpus } from 'node:os';
 import { Command, Option } from 'commander';
+import { type BackendChoice, chooseBackend } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { benchStep } from '../bench/step.ts';
+import { backendOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf, wholeNumber } from './settings.ts';
 
 interface Options extends ModelOptions {
   readonly model: string;
   readonly threads: number;
+  readonly backend: BackendChoice;
   readonly seconds: number;
   readonly json?: true;
 }
@@ -22,16 +25,19 @@ export function command(): Command {
     .requiredOption('--model <kind>', 'as `dbench model` takes it')
     .addOption(new Option('--threads <count>', 'of one run').argParser(wholeNumber('--threads')).default(1))
     .addOption(new Option('--seconds <time>', 'how long to measure').argParser(positive).default(5))
+    .addOption(backendOption())
     .option('--json', 'print JSON');
   for (const option of modelOptions(32)) command.addOption(option);
   return command.action(async (options: Options) => {
     const { batch, threads } = options;
     const model = modelSettings(options.model, options);
-    const given = { model, task: taskOf(model, options), optimizer: optimizerSettings(options), batch, threads };
+    const backend = await chooseBackend(options.backend);
+    const task = taskOf(model, options);
+    const given = { model, task, optimizer: optimizerSettings(options), batch, threads, backend };
     const found = await benchStep(given, options.seconds);
     const cpu = cpus()[0]?.model.trim() ?? 'unknown';
     if (options.json) return console.log(JSON.stringify({ ...given, cpu, ...found }, null, 2));
-    console.log(`${options.model}, batch ${batch}, ${threads} thread${threads === 1 ? '' : 's'}, ${cpu}`);
+    console.log(`${options.model}, batch ${batch}, ${threads} thread${threads === 1 ? '' : 's'}, ${backend}, ${cpu}`);
     console.log(
       fields([
         ['step', `${number(found.stepMs, 4)} ms (median of ${number(found.runs)})`],

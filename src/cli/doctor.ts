@@ -3,6 +3,8 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
+import { chooseBackend } from '../backends.ts';
+import { UserError } from '../base/error.ts';
 import { dataFolder } from '../data/folder.ts';
 import { bytes, fields } from './print.ts';
 
@@ -41,8 +43,20 @@ function mpiLibrary(): { version: string; path: string; abi: string } | { error:
   }
 }
 
+/** oneDNN, or why it does not load here. */
+async function onednn() {
+  try {
+    const { version, path } = await (await import('../onednn/library.ts')).loadLibrary();
+    return { version, path };
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    return { error: error.message, hint: error.hint };
+  }
+}
+
 async function examine() {
   const folder = dataFolder();
+  const dnn = await onednn();
   return {
     node: process.version,
     platform: `${process.platform} ${process.arch}`,
@@ -50,7 +64,9 @@ async function examine() {
     cores: availableParallelism(),
     memoryBytes: totalmem(),
     freeMemoryBytes: freemem(),
+    backend: 'error' in dnn ? 'onnx' : await chooseBackend(),
     onnxruntime: await onnxruntime(),
+    onednn: dnn,
     mpi: { ...mpiLibrary(), launcher: says('mpirun', '--version') },
     data: { folder, sets: existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('.')) : [] },
   };
@@ -60,7 +76,7 @@ export function command(): Command {
   return new Command('doctor').option('--json', 'print JSON').action(async (options: { json?: true }) => {
     const found = await examine();
     if (options.json) return console.log(JSON.stringify(found, null, 2));
-    const { onnxruntime: ort, data, mpi } = found;
+    const { onnxruntime: ort, onednn: dnn, data, mpi } = found;
     console.log(
       fields([
         ['node', `${found.node} on ${found.platform}`],
@@ -70,6 +86,11 @@ export function command(): Command {
           'onnxruntime',
           'error' in ort ? `does not load: ${ort.error}` : `${ort.version}, providers: ${ort.providers.join(', ')}`,
         ],
+        [
+          'oneDNN',
+          'error' in dnn ? `${dnn.error} (optional, faster on x86; ${dnn.hint})` : `${dnn.version} (${dnn.path})`,
+        ],
+        ['backend', `${found.backend} unless --backend says otherwise`],
         [
           'MPI',
           'error' in mpi

@@ -1,4 +1,5 @@
 import { Option } from 'commander';
+import { backendChoices } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { transports } from '../transport/choose.ts';
 
@@ -30,4 +31,11 @@ export function timeoutOption(): Option {
   return new Option('--timeout <seconds>', 'give up on other processes after so long without a word (MPI)')
     .argParser(seconds)
     .default(600);
+}
+
+/** `--backend auto|onnx|onednn` */
+export function backendOption(): Option {
+  return new Option('--backend <name>', 'what computes the models; auto: oneDNN where it is installed')
+    .choices(backendChoices)
+    .default('auto');
 }

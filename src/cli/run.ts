@@ -1,14 +1,24 @@
 import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { Command, Option } from 'commander';
+import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
 import { type RunSummary, summarizeRun } from '../metric/summary.ts';
 import { resume, run } from '../run.ts';
 import { findRun, type Run, readResult, scanRuns } from '../store/runs.ts';
+import type { World } from '../transport/world.ts';
 import { follow, interruptible } from './follow.ts';
 import { journal, journalOption, launchOption, retriesOption } from './launch.ts';
-import { defaultRuns, jsonOption, runsOption, setOption, timeoutOption, transportOption } from './options.ts';
+import {
+  backendOption,
+  defaultRuns,
+  jsonOption,
+  runsOption,
+  setOption,
+  timeoutOption,
+  transportOption,
+} from './options.ts';
 import { number, table } from './print.ts';
 import { duration, RunProgress } from './progress.ts';
 import { legend, orDash, percent, summaryOrOutline, summaryTable } from './summary.ts';
@@ -18,6 +28,7 @@ import { type TogetherOptions, together } from './together.ts';
 interface Options extends TogetherOptions {
   readonly set: string[];
   readonly workers?: number;
+  readonly backend: BackendChoice;
   readonly json?: true;
   readonly resume?: string;
   readonly overlap?: true;
@@ -43,9 +54,18 @@ function common(command: Command): Command {
     .addOption(launchOption())
     .addOption(retriesOption())
     .addOption(journalOption())
+    .addOption(backendOption())
     .addOption(runsOption())
     .addOption(jsonOption());
 }
+
+const engineOptions = ({ workers, backend, overlap }: Options, world: World, signal: AbortSignal) => ({
+  workers,
+  backend,
+  overlap,
+  world,
+  signal,
+});
 
 const hasEnded = (stored: Run) => ['complete', 'diverged'].includes(readResult(stored)?.status ?? '');
 
@@ -58,7 +78,7 @@ async function runAll(load: () => readonly Planned[], options: Options): Promise
     const width = Math.max(...planned.map(({ experiment }) => experiment.name.length));
     const done: Run[] = [];
     const { begun, note } = journal(options.journal);
-    const engine = { workers: options.workers, overlap: options.overlap, world, signal };
+    const engine = engineOptions(options, world, signal);
     try {
       for (const [place, { experiment }] of planned.entries()) {
         if (await world.share(signal.aborted)) break;
@@ -113,7 +133,7 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
     const { signal, release } = interruptible(world);
     const progress = world.rank === 0 ? new RunProgress(stored.experiment.name) : undefined;
     try {
-      await follow(resume(stored, { workers: options.workers, overlap: options.overlap, world, signal }), progress);
+      await follow(resume(stored, engineOptions(options, world, signal)), progress);
     } finally {
       release();
     }

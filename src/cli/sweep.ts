@@ -1,3 +1,4 @@
+import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import type { Planned } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
@@ -13,6 +14,7 @@ import { legend, summaryOrOutline, summaryTable } from './summary.ts';
 interface Options {
   readonly runs: string;
   readonly workers?: number | undefined;
+  readonly backend: BackendChoice;
   readonly overlap?: true | undefined;
   readonly json?: true | undefined;
 }
@@ -77,7 +79,8 @@ async function runOnce(
   pace: Pace,
   { runs: root, world, ...options }: Options & { readonly signal: AbortSignal; readonly world: World },
 ): Promise<Outcome> {
-  const engine = { workers: options.workers, overlap: options.overlap, signal: options.signal, world };
+  const { workers, backend, overlap, signal } = options;
+  const engine = { workers, backend, overlap, signal, world };
   let stored: Run | undefined;
   try {
     const found = await world.share(world.rank === 0 ? (standing(root, planned.experiment) ?? null) : null);

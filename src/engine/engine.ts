@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
+import { type BackendName, chooseBackend } from '../backends.ts';
 import { revived, UserError } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
 import type { Dataset } from '../data/dataset.ts';
@@ -19,6 +20,7 @@ export interface WorkerData {
   readonly dataset: Dataset;
   readonly shared: SharedTransport;
   readonly thread: number;
+  readonly backend: BackendName;
   readonly checkpoints: Checkpoints | undefined;
 }
 
@@ -29,6 +31,8 @@ export interface TrainOptions {
   readonly place?: Place | undefined;
   /** Sends rows to other processes while the next replica computes. */
   readonly overlap?: boolean | undefined;
+  /** What computes the models, on which their last bits depend; oneDNN where it is installed unless given. */
+  readonly backend?: BackendName | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
   readonly signal?: AbortSignal | undefined;
@@ -58,10 +62,11 @@ export async function* train(
   options: TrainOptions = {},
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
+  const backend = options.backend ?? (await chooseBackend());
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
   const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset), options);
   const workers = Array.from({ length: threads }, (_, thread) => {
-    const workerData: WorkerData = { experiment, dataset, shared, thread, checkpoints: options.checkpoints };
+    const workerData: WorkerData = { experiment, dataset, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);

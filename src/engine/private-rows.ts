@@ -1,5 +1,12 @@
 export type Memory = Readonly<Record<string, Float32Array>>;
 
+/** Which set of rows a step reads and which it writes. */
+export interface Turn {
+  readonly from: number;
+  readonly to: number;
+  rows(set: number): Memory;
+}
+
 /**
  * What stays with a replica and is never sent: optimizer slots and model state. A step reads one set of rows and must write
  * another, so there is one set more than replicas, and the free one goes round.
@@ -16,16 +23,21 @@ export class PrivateRows {
     this.#free = count;
   }
 
+  /** What each set consists of. */
+  get names(): readonly string[] {
+    return Object.keys(this.#sets[0]!);
+  }
+
   /** The rows of the replica with this place in its rank. */
   of(place: number): Memory {
     return this.#sets[this.#at[place]!]!;
   }
 
-  /** What a step reads and what it writes; the latter are the replica's rows from now on. Equal keys mean equal memory. */
-  turn(place: number): { readonly key: string; readonly from: Memory; readonly to: Memory } {
+  /** What a step reads and what it writes; the latter are the replica's rows from now on. */
+  turn(place: number): Turn {
     const [from, to] = [this.#at[place]!, this.#free];
     this.#at[place] = to;
     this.#free = from;
-    return { key: `${from} ${to}`, from: this.#sets[from]!, to: this.#sets[to]! };
+    return { from, to, rows: (set) => this.#sets[set]! };
   }
 }

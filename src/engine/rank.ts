@@ -10,7 +10,7 @@ import {
 import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
-import { initialise } from '../model/layout.ts';
+import { initialise, rowSize } from '../model/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
@@ -51,6 +51,7 @@ export class Rank {
   #current: Rows;
   #spare: Rows;
   readonly #columns: number;
+  readonly #row: Float32Array;
   /** Where each tensor begins in a row, and where the last one ends. */
   readonly #offsets: readonly number[];
   memory: ConsensusMemory = noMemory;
@@ -69,7 +70,8 @@ export class Rank {
     this.#clock = new Clock(() => transport.takeWaitMs());
     this.#current = transport.rows('current');
     this.#spare = transport.rows('spare');
-    this.#columns = replicas.params.length;
+    this.#columns = rowSize(replicas.layout);
+    this.#row = new Float32Array(this.#columns);
     this.#offsets = [...replicas.layout.map(({ offset }) => offset), this.#columns];
   }
 
@@ -86,9 +88,10 @@ export class Rank {
     return Array.from({ length: last - first }, (_, i) => first + i);
   }
 
+  /** A replica's parameters, good until the next call. */
   params(replica: number): Float32Array {
-    this.#current.read(replica, this.replicas.params);
-    return this.replicas.params;
+    this.#current.read(replica, this.#row);
+    return this.#row;
   }
 
   setParams(replica: number, row: Float32Array): void {
@@ -109,36 +112,27 @@ export class Rank {
   readonly #stages: { readonly [S in Stage]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void> } = {
     adapt: async (step, plan, rate) => {
       await this.#each(step, async (i) => {
-        const outcome = await this.#clock.time('compute', () => this.replicas.adapt(i, step, rate));
-        this.#spare.write(i, this.replicas.nextParams);
+        const outcome = await this.replicas.adapt(i, step, rate, this.#current, this.#spare);
         if (this.#combines) this.#transport.announce(plan.topology.mixing(this.memory.gossips), this.#spare, i);
         return outcome;
       });
       this.#swap();
     },
-    gradient: (step) =>
-      this.#each(step, async (i) => {
-        const outcome = await this.#clock.time('compute', () => this.replicas.gradient(i, step));
-        this.#spare.write(i, this.replicas.gradientRow);
-        return outcome;
-      }),
+    gradient: (step) => this.#each(step, (i) => this.replicas.gradient(i, step, this.#current, this.#spare)),
     averageGradients: () => {
       this.#meanGradient = this.#meanOf(this.#spare);
       if (this.#experiment.consensus.kind === 'critical') this.#signal(this.#meanGradient);
     },
     stepTogether: async (step, _, rate) => {
-      this.replicas.gradientRow.set(this.#meanGradient);
-      this.params(this.#transport.first);
-      await this.#clock.time('compute', () => this.replicas.update(this.#transport.first, step, rate));
-      for (const i of this.own()) this.#current.write(i, this.replicas.nextParams);
+      const next = await this.#update(this.#transport.first, step, rate, this.#meanGradient);
+      for (const i of this.own()) this.#current.write(i, next);
       this.#sentToAll();
     },
     stepAlone: async (step, _, rate) => {
+      const gradient = new Float32Array(this.#columns);
       for (const i of this.own()) {
-        this.#spare.read(i, this.replicas.gradientRow);
-        this.params(i);
-        await this.#clock.time('compute', () => this.replicas.update(i, step, rate));
-        this.#spare.write(i, this.replicas.nextParams);
+        this.#spare.read(i, gradient);
+        this.#spare.write(i, await this.#update(i, step, rate, gradient));
       }
       this.#swap();
     },
@@ -151,13 +145,17 @@ export class Rank {
     },
   };
 
+  #update(replica: number, step: number, rate: number, gradient: Float32Array): Promise<Float32Array> {
+    const params = this.params(replica);
+    return this.#clock.time('compute', () => this.replicas.update(replica, step, rate, params, gradient));
+  }
+
   /** The batch and one step of every own replica. */
   async #each(step: number, work: (replica: number) => Promise<Outcome>): Promise<void> {
     this.#outcomes = [];
     for (const i of this.own()) {
       this.#clock.time('data', () => this.replicas.load(i, step));
-      this.params(i);
-      this.#outcomes.push(await work(i));
+      this.#outcomes.push(await this.#clock.time('compute', () => work(i)));
     }
     if (this.#experiment.consensus.kind !== 'none') this.#remember({ meanNorm2: this.#meanNorm2() });
   }

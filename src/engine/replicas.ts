@@ -1,13 +1,14 @@
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import type { Rows } from '../kernel/memory.ts';
 import { initialise, type Layout, type PlacedParameter, rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, updateStep } from '../model/step.ts';
 import { optimizer } from '../optim/optimizer.ts';
-import type { Backend, Buffers, Run } from '../tensor/backend.ts';
+import type { Backend, Buffers, Numbers, Run } from '../tensor/backend.ts';
 import type { Score } from './event.ts';
 import type { Feed } from './feed.ts';
-import { type Memory, PrivateRows } from './private-rows.ts';
+import { type Memory, PrivateRows, type Turn } from './private-rows.ts';
 
 /** What one replica's step found. */
 export interface Outcome {
@@ -19,20 +20,20 @@ export interface Outcome {
 /** The replicas of one rank: their programs, their private rows, and the steps they take. */
 export interface Replicas {
   readonly layout: Layout<PlacedParameter>;
-  /** What a step reads: the caller puts a replica's parameters here. */
-  readonly params: Float32Array;
-  /** What `adapt` or `update` wrote. */
-  readonly nextParams: Float32Array;
-  /** What `gradient` wrote and `update` reads. */
-  readonly gradientRow: Float32Array;
   /** Puts the batch of a replica in place. */
   load(replica: number, step: number): void;
-  /** Gradient and optimizer in one, on the batch that was loaded: params → nextParams. */
-  adapt(replica: number, step: number, learningRate: number): Promise<Outcome>;
-  /** The gradient alone: params → gradientRow. */
-  gradient(replica: number, step: number): Promise<Outcome>;
-  /** The optimizer alone: params, gradientRow → nextParams, with the slots of this replica. */
-  update(replica: number, step: number, learningRate: number): Promise<void>;
+  /** Gradient and optimizer in one, on the batch that was loaded: the replica's parameters in `from` → those in `to`. */
+  adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows): Promise<Outcome>;
+  /** The gradient alone: of the replica's parameters in `from`, into its row of `to`. */
+  gradient(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
+  /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
+  update(
+    replica: number,
+    step: number,
+    learningRate: number,
+    params: Float32Array,
+    gradient: Float32Array,
+  ): Promise<Float32Array>;
   /** What a checkpoint must hold of a replica besides its parameters. */
   privateRows(replica: number): Memory;
   /** Loss and accuracy on the test set, of these parameters with this state. */
@@ -46,22 +47,69 @@ function startingRows(step: Step, seed: number): Memory {
   return Object.fromEntries(step.state.length > 0 ? [...slots, ['state', initialise(step.state, seed)]] : slots);
 }
 
-/** A program whose private rows take turns; the rest of its memory stays. */
-async function open(backend: Backend, step: Step, memory: Buffers, rows: PrivateRows) {
+/** The rows of replicas that a step reads and writes, by what the step calls them. */
+type Ports = Readonly<Record<string, { readonly rows: Rows; readonly replica: number; readonly written: boolean }>>;
+
+/**
+ * A program whose private rows take turns; the rest of its memory stays. Rows of replicas are bound in place where the backend
+ * can do that, and else copied to and from `memory`.
+ */
+async function open(backend: Backend, step: Step, memory: Readonly<Record<string, Numbers>>, own: PrivateRows) {
   const executable = await backend.compile(step.program);
-  const written = new Set(step.program.outputs.map(({ name }) => name.split('/')[0]!));
+  const outputs = new Set(step.program.outputs.map(({ name }) => name.split('/')[0]!));
   const runs = new Map<string, Run>();
+  const parts = new Map<string, Buffers>();
+  /** A part of the memory, cut into tensors once. */
+  const part = (key: string, rows: () => Buffers): Buffers => {
+    const known = parts.get(key) ?? stepBuffers(step, rows());
+    parts.set(key, known);
+    return known;
+  };
+  const next = (rows: Memory) =>
+    Object.fromEntries(
+      Object.entries(rows).flatMap(([name, row]) => (outputs.has(`${name}'`) ? [[`${name}'`, row]] : [])),
+    );
+  const privateParts = ({ from, to, rows }: Turn): Buffers[] => [
+    part(`from ${from}`, () => rows(from)),
+    part(`to ${to}`, () => next(rows(to))),
+  ];
+  const rest = (taken: readonly string[]) =>
+    part(`rest ${taken}`, () =>
+      Object.fromEntries(
+        Object.entries(memory).filter(
+          ([name]) => !taken.includes(name) && !own.names.some((row) => name === row || name === `${row}'`),
+        ),
+      ),
+    );
+
+  /** Everything that can be is bound where it is. */
+  function runDirect(place: number, ports: Ports): Promise<void> {
+    const bound = Object.entries(ports).map(([port, { rows, replica }]) =>
+      part(`${port} ${rows.name} ${replica}`, () => ({ [port]: rows.view(replica) })),
+    );
+    return executable.bind(rest(Object.keys(ports)), ...bound, ...privateParts(own.turn(place)))();
+  }
+
+  async function runCopied(place: number, ports: Ports): Promise<void> {
+    for (const [port, { rows, replica, written }] of Object.entries(ports))
+      if (!written) rows.read(replica, memory[port] as Float32Array);
+    const turn = own.turn(place);
+    const key = `${turn.from} ${turn.to}`;
+    let run = runs.get(key);
+    if (run === undefined) {
+      run = executable.bind(rest([]), ...privateParts(turn));
+      runs.set(key, run);
+    }
+    await run();
+    for (const [port, { rows, replica, written }] of Object.entries(ports))
+      if (written) rows.write(replica, memory[port] as Float32Array);
+  }
+
   return {
-    rows,
-    run(place: number): Promise<void> {
-      const { key, from, to } = rows.turn(place);
-      let run = runs.get(key);
-      if (run === undefined) {
-        const next = Object.entries(to).flatMap(([name, row]) => (written.has(`${name}'`) ? [[`${name}'`, row]] : []));
-        run = executable.bind(stepBuffers(step, { ...memory, ...from, ...Object.fromEntries(next) }));
-        runs.set(key, run);
-      }
-      return run();
+    rows: own,
+    run(place: number, ports: Ports = {}): Promise<void> {
+      const whole = Object.values(ports).every(({ rows }) => rows.memory.shards.length === 1);
+      return backend.direct && whole ? runDirect(place, ports) : runCopied(place, ports);
     },
     close: () => executable.close(),
   };
@@ -98,8 +146,7 @@ export async function openReplicas(
   let stepper = steppers.get(batch)!;
 
   const update = form === 'whole' ? undefined : updateStep(step, transform);
-  const updateMemory: Record<string, Float32Array> | undefined =
-    update && ({ ...allocate(update), params: memory.params!, gradient: memory.gradient! } as never);
+  const updateMemory: Record<string, Float32Array> | undefined = update && (allocate(update) as never);
   const updater =
     update &&
     (await open(
@@ -115,36 +162,43 @@ export async function openReplicas(
   const startState = initialise(step.state, seed);
   const key = memory.key as unknown as Int32Array;
 
-  async function run(replica: number, at: number): Promise<Outcome> {
+  async function run(replica: number, at: number, ports: Ports): Promise<Outcome> {
     const random = new Random(seed, 'dropout', replica, at);
     key[0] = random.uint32();
     key[1] = random.uint32();
-    await stepper.run(place(replica));
+    await stepper.run(place(replica), ports);
     const [loss, correct, norm2] = [memory.loss![0]!, memory.correct![0]!, memory.gradientNorm2![0]!];
     return { loss, accuracy: correct / stepper.labels.length, gradientNorm: Math.sqrt(norm2) };
   }
 
   return {
     layout: step.params,
-    params: memory.params!,
-    nextParams: (updateMemory ?? memory)["params'"] as Float32Array,
-    gradientRow: memory.gradient ?? new Float32Array(0),
     load(replica, at) {
       const { size, begins } = feed.train(replica, at, memory.x, memory.labels);
       stepper = steppers.get(size)!;
       // Text starts again: what was carried over from its end does not belong there.
       if (begins && model.sequential) rows.of(place(replica)).state!.set(startState);
     },
-    adapt(replica, at, learningRate) {
+    adapt(replica, at, learningRate, from, to) {
       memory.learningRate![0] = learningRate;
       memory.step![0] = at;
-      return run(replica, at);
+      return run(replica, at, {
+        params: { rows: from, replica, written: false },
+        "params'": { rows: to, replica, written: true },
+      });
     },
-    gradient: run,
-    async update(replica, at, learningRate) {
+    gradient: (replica, at, from, to) =>
+      run(replica, at, {
+        params: { rows: from, replica, written: false },
+        gradient: { rows: to, replica, written: true },
+      }),
+    async update(replica, at, learningRate, params, gradient) {
       updateMemory!.learningRate![0] = learningRate;
       updateMemory!.step![0] = at;
+      updateMemory!.params!.set(params);
+      updateMemory!.gradient!.set(gradient);
       await updater!.run(slotPlace(replica));
+      return updateMemory!["params'"]!;
     },
     privateRows: (replica) => ({ ...updater?.rows.of(slotPlace(replica)), ...rows.of(place(replica)) }),
     score: tester.score,

@@ -1,13 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { onnx } from '../onnx/backend.ts';
+import { openBackend } from '../backends.ts';
 import { openTransport } from '../transport/threads.ts';
 import type { WorkerData } from './engine.ts';
 import { feedOf } from './feed.ts';
 import { loop } from './loop.ts';
 
 /** One rank in a worker thread. The first of a process reports the events, which are the same on all. */
-const { experiment, dataset, shared, thread, checkpoints } = workerData as WorkerData;
+const { experiment, dataset, shared, thread, backend, checkpoints } = workerData as WorkerData;
 const transport = await openTransport(shared, thread);
-for await (const event of loop(experiment, feedOf(experiment, dataset), transport, onnx, checkpoints))
+const opened = await openBackend(backend);
+for await (const event of loop(experiment, feedOf(experiment, dataset), transport, opened, checkpoints))
   if (thread === 0) parentPort!.postMessage(event);
 transport.close();

@@ -18,6 +18,7 @@ import { blockProbe, halt, type LoweringOptions, toOnnx } from './lowering.ts';
 /** Runs programs on the CPU with onnxruntime. */
 export const onnx: Backend = {
   name: 'onnx',
+  direct: false,
   async compile(program, options) {
     checkProgram(program);
     return new OnnxExecutable(program, await openSession(toOnnx(program, await thisMachine()), options));
@@ -27,6 +28,7 @@ export const onnx: Backend = {
 /** The same with nothing but the ops that run everywhere, optimized by onnxruntime: what users of an exported file get. */
 export const portableOnnx: Backend = {
   name: 'portable onnx',
+  direct: false,
   async compile(program, options) {
     checkProgram(program);
     return new OnnxExecutable(program, await openSession(toOnnx(program), { ...options, optimize: true }));
@@ -111,7 +113,8 @@ class OnnxExecutable implements Executable {
     this.#session = session;
   }
 
-  bind(buffers: Buffers): Run {
+  bind(...parts: readonly Buffers[]): Run {
+    const buffers: Buffers = Object.assign({}, ...parts);
     checkBuffers(this.program, buffers);
     const tensors = (names: readonly Named[]) =>
       Object.fromEntries(names.map(({ name, value }) => [name, this.#tensor(buffers[name]!, value)]));
@@ -120,7 +123,7 @@ class OnnxExecutable implements Executable {
     const bounds = indexBounds(this.program);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');
-      checkIndices(bounds, buffers);
+      checkIndices(bounds, (name) => buffers[name]!);
       await run();
     };
   }

@@ -7,6 +7,8 @@ import { typesOf } from './shape.ts';
 /** The seam between programs and what runs them: onnx/ implements it, another backend only adds a folder. */
 export interface Backend {
   readonly name: string;
+  /** Whether shared memory can be bound, and other memory before every run at little cost: rows of replicas need no copy then. */
+  readonly direct: boolean;
   compile(program: Program, options?: CompileOptions): Promise<Executable>;
 }
 
@@ -23,9 +25,10 @@ export interface Executable {
   readonly program: Program;
   /**
    * Ties memory to every input and output, once, so that a run copies nothing. Inputs and outputs must not overlap:
-   * a backend may write an output before it has read every input.
+   * a backend may write an output before it has read every input. Memory may come in parts, each name in one of them; a
+   * direct backend looks at the same part only once.
    */
-  bind(buffers: Buffers): Run;
+  bind(...parts: readonly Buffers[]): Run;
   close(): Promise<void>;
 }
 
@@ -42,34 +45,56 @@ export function checkProgram(program: Program): void {
   }
 }
 
+interface CheckOptions {
+  /** Whether shared memory may be bound. */
+  readonly shared?: boolean;
+}
+
 /** Throws unless there is memory of the right type and size for every input and output, without overlap. */
-export function checkBuffers(program: Program, buffers: Buffers): void {
-  const known = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
-  const unknown = Object.keys(buffers).find((name) => !known.has(name));
-  if (unknown !== undefined)
-    throw new UserError(`"${unknown}" is neither an input nor an output`, {
-      hint: `there are: ${[...known].join(', ')}`,
-    });
-  for (const { name, value } of [...program.inputs, ...program.outputs])
-    checkBuffer(name, program.types[value]!, buffers[name]);
+export function checkBuffers(program: Program, buffers: Buffers, options: CheckOptions = {}): void {
+  checkPart(program, buffers, options);
+  checkComplete(program, (name) => buffers[name] !== undefined);
   checkOverlap(program, buffers);
 }
 
-function checkBuffer(name: string, type: TensorType, buffer: Numbers | undefined): void {
-  if (buffer === undefined) throw new UserError(`nothing is bound to ${name}: ${printType(type)}`);
+/** The same for some of the memory: names, types and sizes. */
+export function checkPart(program: Program, buffers: Buffers, { shared = false }: CheckOptions = {}): void {
+  const types = new Map(
+    [...program.inputs, ...program.outputs].map(({ name, value }) => [name, program.types[value]!]),
+  );
+  for (const [name, buffer] of Object.entries(buffers)) {
+    const type = types.get(name);
+    if (type === undefined)
+      throw new UserError(`"${name}" is neither an input nor an output`, {
+        hint: `there are: ${[...types.keys()].join(', ')}`,
+      });
+    if (buffer !== undefined) checkBuffer(name, type, buffer, shared);
+  }
+}
+
+/** Throws unless every input and output has memory. */
+export function checkComplete({ inputs, outputs, types }: Program, isBound: (name: string) => boolean): void {
+  for (const { name, value } of [...inputs, ...outputs])
+    if (!isBound(name)) throw new UserError(`nothing is bound to ${name}: ${printType(types[value]!)}`);
+}
+
+function checkBuffer(name: string, type: TensorType, buffer: Numbers, shared: boolean): void {
   const dtype = buffer instanceof Float32Array ? 'float32' : 'int32';
   if (dtype !== type.dtype) throw new UserError(`${name} is ${printType(type)}, got memory of type ${dtype}`);
   if (buffer.length !== sizeOf(type.shape))
     throw new UserError(`${name} is ${printType(type)} = ${sizeOf(type.shape)} elements, got ${buffer.length}`);
-  if (buffer.buffer instanceof SharedArrayBuffer)
+  if (!shared && buffer.buffer instanceof SharedArrayBuffer)
     throw new UserError(`${name}: shared memory cannot be bound`, { hint: 'bind private memory and copy' });
 }
 
-function checkOverlap(program: Program, buffers: Buffers): void {
+/** Throws when an output shares memory with an input or another output. */
+export function checkOverlap(program: Program, buffers: Buffers): void {
   const spans = (names: Program['inputs'], written: boolean) =>
-    names.map(({ name }) => {
-      const { buffer, byteOffset, byteLength } = buffers[name]!;
-      return { name, written, buffer, start: byteOffset, end: byteOffset + byteLength };
+    names.flatMap(({ name }) => {
+      const memory = buffers[name];
+      if (memory === undefined) return [];
+      const { buffer, byteOffset, byteLength } = memory;
+      return [{ name, written, buffer, start: byteOffset, end: byteOffset + byteLength }];
     });
   const sorted = [...spans(program.inputs, false), ...spans(program.outputs, true)].sort((a, b) => a.start - b.start);
   const furthest = new Map<unknown, (typeof sorted)[number]>();
@@ -106,10 +131,11 @@ export function indexBounds(program: Program): readonly IndexBound[] {
 }
 
 /** Throws on a label or token that no class or row has. */
-export function checkIndices(bounds: readonly IndexBound[], buffers: Buffers): void {
+export function checkIndices(bounds: readonly IndexBound[], memoryOf: (name: string) => Numbers): void {
   for (const { name, bound, use } of bounds) {
-    const wrong = buffers[name]!.findIndex((index) => index < 0 || index >= bound);
+    const memory = memoryOf(name);
+    const wrong = memory.findIndex((index) => index < 0 || index >= bound);
     if (wrong >= 0)
-      throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${wrong}] is ${buffers[name]![wrong]}`);
+      throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${wrong}] is ${memory[wrong]}`);
   }
 }

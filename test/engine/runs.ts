@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { BackendName } from '../../src/backends.ts';
 import type { Dataset } from '../../src/data/dataset.ts';
 import type { EndEvent, EvaluationEvent, Event, StepEvent } from '../../src/engine/event.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
@@ -44,7 +45,8 @@ export async function outcomeOf(
   return { events, steps: of('step'), evaluations: of('evaluation'), end: of('end')[0]! };
 }
 
-export const shaOf = async (settings: object, workers = 2) => (await outcomeOf(settings, { workers })).end.paramsSha256;
+export const shaOf = async (settings: object, workers = 2, backend?: BackendName) =>
+  (await outcomeOf(settings, { workers, backend })).end.paramsSha256;
 
 /** Runs the command; `end` is asked again and again whether to end it, and how. */
 export function dbench(args: readonly string[], cwd: string, end?: () => NodeJS.Signals | undefined) {

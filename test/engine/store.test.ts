@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { noOneDnn } from '../backends.ts';
 import { dbench, outcomeOf, small } from './runs.ts';
 
 let folder: string;
@@ -51,6 +52,34 @@ describe('a run', () => {
     expect(readdirSync(join(folder, 'runs', first.id, 'checkpoints')).sort()).toEqual(['step-20', 'step-30']);
     expect(second.id).toBe(`${first.id}-2`);
     expect(second.paramsSha256).toBe(first.paramsSha256);
+  });
+});
+
+describe('the backend of a run', () => {
+  it('is recorded, and a run goes on with the one it began with', async () => {
+    const [{ id }] = await json('run', 'small.json', '--backend', 'onnx');
+    expect((await json('show', id)).context.backend).toBe('onnx');
+    // As if it had been stopped.
+    const result = join(folder, 'runs', id, 'result.json');
+    writeFileSync(result, JSON.stringify({ ...JSON.parse(readFileSync(result, 'utf8')), status: 'stopped' }));
+    const refused = await dbench(['run', '--resume', id, '--backend', 'onednn'], folder);
+    expect(refused.status).toBe(2);
+    expect(refused.stderr).toMatch(/began with the backend onnx and can only go on with it/);
+  });
+
+  it.skipIf(noOneDnn !== undefined)(`decides the last bits${noOneDnn ? ` (${noOneDnn})` : ''}`, async () => {
+    const [first] = await json('run', 'small.json', '--backend', 'onednn');
+    const [second] = await json('run', 'small.json', '--backend', 'onednn', '--workers', '1');
+    const [other] = await json('run', 'small.json', '--backend', 'onnx');
+    expect(second.paramsSha256).toBe(first.paramsSha256);
+    expect(other.paramsSha256).not.toBe(first.paramsSha256);
+    expect(other.loss).toBeCloseTo(first.loss, 3);
+  });
+
+  it('must be one of those there are', async () => {
+    const { status, stderr } = await dbench(['run', 'small.json', '--backend', 'tpu'], folder);
+    expect(status).not.toBe(0);
+    expect(stderr).toMatch(/auto, onnx, onednn/);
   });
 });
 

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import type { BackendName } from '../../src/backends.ts';
 import { take } from '../../src/data/dataset.ts';
 import { loadData } from '../../src/data/load.ts';
 import { feedOf } from '../../src/engine/feed.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
+import { backends, noOneDnn } from '../backends.ts';
 import { outcomeOf, shaOf, small } from './runs.ts';
 
 const losses = (outcome: Awaited<ReturnType<typeof outcomeOf>>) => outcome.steps.map((step) => step.loss);
@@ -11,8 +13,8 @@ const meanAccuracy = ({ evaluations }: Awaited<ReturnType<typeof outcomeOf>>) =>
   return local.reduce((sum, score) => sum + score.accuracy, 0) / local.length;
 };
 
-describe('bits do not depend on the number of workers', () => {
-  it.each([
+describe.each(backends)('$title: bits do not depend on the number of workers', ({ backend, skip }) => {
+  it.skipIf(skip).each([
     ['ring', {}],
     ['torus', { topology: { kind: 'torus' } }],
     ['exponential', { topology: { kind: 'exponential' } }],
@@ -33,11 +35,14 @@ describe('bits do not depend on the number of workers', () => {
       { model: { kind: 'mlp', hidden: [16], dropout: 0.3 }, optimizer: { kind: 'adam' }, learningRate: { base: 0.01 } },
     ],
   ])('%s', async (_, settings) => {
-    const [one, two, three] = await Promise.all([1, 2, 3].map((workers) => shaOf({ epochs: 1, ...settings }, workers)));
+    const { name } = backend as { name: BackendName };
+    const [one, two, three] = await Promise.all(
+      [1, 2, 3].map((workers) => shaOf({ epochs: 1, ...settings }, workers, name)),
+    );
     expect([two, three]).toEqual([one, one]);
   });
 
-  it('but on the seed', async () => {
+  it.skipIf(skip)('but on the seed', async () => {
     expect(await shaOf({ seed: 2, epochs: 1 })).not.toBe(await shaOf({ seed: 3, epochs: 1 }));
   });
 });
@@ -80,6 +85,14 @@ describe('identities', () => {
     expect(cta.steps[5]!.loss[0]).toBeCloseTo(atc.steps[5]!.loss[0]!, 4);
     expect(cta.end.paramsSha256).not.toBe(atc.end.paramsSha256);
   });
+});
+
+it.skipIf(noOneDnn !== undefined)(`both backends learn the same${noOneDnn ? ` (${noOneDnn})` : ''}`, async () => {
+  const [onnx, onednn] = await Promise.all([outcomeOf({}, { backend: 'onnx' }), outcomeOf({}, { backend: 'onednn' })]);
+  const worst = losses(onnx).flatMap((row, s) => row.map((loss, i) => Math.abs(loss - losses(onednn)[s]![i]!)));
+  expect(Math.max(...worst)).toBeLessThan(1e-3);
+  expect(meanAccuracy(onednn)).toBeCloseTo(meanAccuracy(onnx), 2);
+  expect(onnx.end.paramsSha256).not.toBe(onednn.end.paramsSha256);
 });
 
 describe('what is measured', () => {

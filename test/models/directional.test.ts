@@ -4,7 +4,8 @@ import type { Task } from '../../src/model/context.ts';
 import { initialise } from '../../src/model/layout.ts';
 import { buildModel, modelSchema, usualTask } from '../../src/model/models.ts';
 import { allocate, gradientStep, stepBuffers } from '../../src/model/step.ts';
-import { onnx } from '../../src/onnx/backend.ts';
+import type { Backend } from '../../src/tensor/backend.ts';
+import { backends } from '../backends.ts';
 
 /**
  * Every full model: along its gradient the loss changes as the gradient says, to 1 %. Images and texts are smaller than
@@ -23,11 +24,11 @@ const cases: [settings: Record<string, unknown>, batch: number, task?: Partial<T
   [{ kind: 'lstm', bptt: 8 }, 4, { classes: 500 }],
 ];
 
-async function slopes(settings: Record<string, unknown>, batch: number, task: Partial<Task> = {}) {
+async function slopes(backend: Backend, settings: Record<string, unknown>, batch: number, task: Partial<Task> = {}) {
   const parsed = modelSchema.parse(settings);
   const whole = { ...usualTask(parsed.kind), ...task };
   const step = gradientStep(buildModel(parsed, whole), batch);
-  const executable = await onnx.compile(step.program);
+  const executable = await backend.compile(step.program);
   const memory = allocate(step);
   const random = new Random(1, 'test');
   const draw = memory.x instanceof Int32Array ? () => random.below(whole.classes) : () => random.normal();
@@ -59,10 +60,13 @@ async function slopes(settings: Record<string, unknown>, batch: number, task: Pa
   return { predicted, measured };
 }
 
-describe('the directional derivative is the squared norm of the gradient:', () => {
-  it.each(cases)('%o', async (settings, batch, task) => {
-    const { predicted, measured } = await slopes(settings, batch, task);
-    expect(measured / predicted).toBeGreaterThan(0.99);
-    expect(measured / predicted).toBeLessThan(1.01);
-  });
-});
+describe.each(backends)(
+  '$title: the directional derivative is the squared norm of the gradient:',
+  ({ backend, skip }) => {
+    it.skipIf(skip).each(cases)('%o', async (settings, batch, task) => {
+      const { predicted, measured } = await slopes(backend, settings, batch, task);
+      expect(measured / predicted).toBeGreaterThan(0.99);
+      expect(measured / predicted).toBeLessThan(1.01);
+    });
+  },
+);

@@ -5,8 +5,9 @@ import { densenet, densenet100Schema } from '../../src/model/densenet.ts';
 import { initialise, type Layout } from '../../src/model/layout.ts';
 import { buildModel, modelSchema } from '../../src/model/models.ts';
 import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep } from '../../src/model/step.ts';
-import { onnx } from '../../src/onnx/backend.ts';
 import { optimizer, optimizerSchema } from '../../src/optim/optimizer.ts';
+import type { Backend } from '../../src/tensor/backend.ts';
+import { backends } from '../backends.ts';
 import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
 
 /**
@@ -15,8 +16,16 @@ import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
  * than 1e-5 of the tensor's largest element, or than twice as much as PyTorch's own float32 differs where that is more
  * (AdamW, which divides by small numbers: up to 2e-5). A movement may differ by three roundings of the parameter as well,
  * one for each step: it is the difference of two float32 numbers.
+ *
+ * oneDNN sums the statistics of norm layers in float32. Activations are then off by a few roundings, and where one lies that near
+ * to zero its ReLU passes the gradient on or not: tensors of models with norms may differ by 5e-3 in norm and their elements by
+ * 2e-2, as rarely happens; in three steps of a deep network it grows tenfold. test/onednn/gradient.test.ts compares them closely, with ReLUs kept off zero.
  */
-const toleranceOf = (float32Error: number) => Math.max(1e-5, 2 * float32Error);
+const roughTolerance = 5e-3;
+const toleranceOf = (float32Error: number, rough: boolean) =>
+  rough ? roughTolerance : Math.max(1e-5, 2 * float32Error);
+const isRough = (backend: Backend, { params }: Step) =>
+  backend.name === 'onednn' && params.some(({ kind }) => kind === 'norm');
 
 interface Tensor {
   readonly norm: number;
@@ -71,10 +80,9 @@ function off(
   row: ArrayLike<number>,
   layout: Layout,
   wanted: Tensors,
-  float32Error: number,
+  tolerance: number,
   start?: Float32Array,
 ): Record<string, string> {
-  const tolerance = toleranceOf(float32Error);
   expect(Object.keys(wanted).sort()).toEqual(layout.map(({ name }) => name).sort());
   const wrong: Record<string, string> = {};
   for (const { name, offset, size } of layout) {
@@ -88,7 +96,8 @@ function off(
       ...entries.map((value, i) => Math.abs(tensor[Math.floor((i * size) / entries.length)]! - value)),
     );
     const relative = Math.max(0, apart - free) / largest;
-    if (!(relative <= tolerance)) wrong[name] = `an element is off by ${relative} of the largest`;
+    if (!(relative <= (tolerance >= roughTolerance ? 4 : 1) * tolerance))
+      wrong[name] = `an element is off by ${relative} of the largest`;
     const length = Math.sqrt(tensor.reduce((sum, value) => sum + value * value, 0));
     const longer = Math.max(0, Math.abs(length - norm) - free * Math.sqrt(size)) / norm;
     if (!(longer <= tolerance)) wrong[name] = `the norm is off by ${longer}: ${length}, PyTorch ${norm}`;
@@ -96,9 +105,14 @@ function off(
   return wrong;
 }
 
-async function evaluated(model: Model, golden: Golden, trained: ReturnType<typeof memoryOf>): Promise<number> {
+async function evaluated(
+  backend: Backend,
+  model: Model,
+  golden: Golden,
+  trained: ReturnType<typeof memoryOf>,
+): Promise<number> {
   const step = evalStep(model, golden.batch);
-  const executable = await onnx.compile(step.program);
+  const executable = await backend.compile(step.program);
   const memory = memoryOf(step, golden);
   memory.params!.set(trained.params!);
   if (!model.sequential) memory.state?.set(trained.state!);
@@ -110,26 +124,28 @@ async function evaluated(model: Model, golden: Golden, trained: ReturnType<typeo
 const folder = new URL('../golden/torch/', import.meta.url);
 for (const file of readdirSync(folder)) {
   const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
-  describe(file.replace('.json', ''), () => {
+  describe.each(backends)(`${file.replace('.json', '')}, $title`, ({ backend, skip }) => {
     const model = modelOf(golden);
 
-    it('loss, gradients and state', async () => {
+    it.skipIf(skip)('loss, gradients and state', async () => {
       const step = gradientStep(model, golden.batch);
-      const executable = await onnx.compile(step.program);
+      const executable = await backend.compile(step.program);
       const memory = memoryOf(step, golden);
       await executable.bind(stepBuffers(step, memory))();
       await executable.close();
-      expect(memory.loss![0]! / golden.loss).toBeCloseTo(1, 6);
+      const rough = isRough(backend, step);
+      expect(memory.loss![0]! / golden.loss).toBeCloseTo(1, rough ? 5 : 6);
+      const { float32Error } = golden;
       expect({
-        gradient: off(memory.gradient!, step.params, golden.gradient, golden.float32Error.gradient),
-        state: off(memory["state'"] ?? [], step.state, golden.state, golden.float32Error.state),
+        gradient: off(memory.gradient!, step.params, golden.gradient, toleranceOf(float32Error.gradient, rough)),
+        state: off(memory["state'"] ?? [], step.state, golden.state, toleranceOf(float32Error.state, false)),
       }).toEqual({ gradient: {}, state: {} });
     });
 
     for (const { name, learningRate, losses, evalLoss, moved, state, float32Error, ...settings } of golden.steps)
-      it(`three steps of ${name}`, async () => {
+      it.skipIf(skip)(`three steps of ${name}`, async () => {
         const step = trainStep(model, golden.batch, optimizer(optimizerSchema.parse(settings.optimizer)));
-        const executable = await onnx.compile(step.program);
+        const executable = await backend.compile(step.program);
         const memory = memoryOf(step, golden);
         const start = memory.params!.slice();
         memory.learningRate![0] = learningRate;
@@ -142,13 +158,15 @@ for (const file of readdirSync(folder)) {
           for (const row of ['params', 'state', ...step.slots]) memory[row]?.set(memory[`${row}'`]!);
         }
         await executable.close();
-        for (const [i, loss] of losses.entries()) expect(found[i]! / loss, `loss ${i}`).toBeCloseTo(1, 5);
+        const rough = isRough(backend, step);
+        for (const [i, loss] of losses.entries()) expect(found[i]! / loss, `loss ${i}`).toBeCloseTo(1, rough ? 3 : 5);
         const way = Float64Array.from(memory.params!, (value, i) => value - start[i]!);
         expect({
-          moved: off(way, step.params, moved, float32Error.moved, start),
-          state: off(memory.state ?? [], step.state, state, float32Error.state),
+          moved: off(way, step.params, moved, (rough ? 10 : 1) * toleranceOf(float32Error.moved, rough), start),
+          state: off(memory.state ?? [], step.state, state, toleranceOf(float32Error.state, rough)),
         }).toEqual({ moved: {}, state: {} });
-        expect((await evaluated(model, golden, memory)) / evalLoss, 'evaluation').toBeCloseTo(1, 5);
+        const ratio = (await evaluated(backend, model, golden, memory)) / evalLoss;
+        expect(ratio, 'evaluation').toBeCloseTo(1, rough ? 3 : 5);
       });
   });
 }

@@ -1,0 +1,33 @@
+import { UserError } from './base/error.ts';
+import type { Backend } from './tensor/backend.ts';
+
+/** What can run programs; `auto` is oneDNN where it is installed. Each is loaded when it is asked for. */
+export const backendNames = ['onnx', 'onednn'] as const;
+export type BackendName = (typeof backendNames)[number];
+export const backendChoices = ['auto', ...backendNames] as const;
+export type BackendChoice = (typeof backendChoices)[number];
+
+export async function openBackend(name: BackendName): Promise<Backend> {
+  if (name === 'onnx') return (await import('./onnx/backend.ts')).onnx;
+  // Here rather than at the first program, so that a missing library is said before anything starts.
+  await (await import('./onednn/library.ts')).loadLibrary();
+  return (await import('./onednn/backend.ts')).onednn;
+}
+
+/** The name behind a choice, on this machine. */
+export async function chooseBackend(choice: BackendChoice = 'auto'): Promise<BackendName> {
+  if (choice !== 'auto') {
+    await openBackend(choice);
+    return choice;
+  }
+  // Elsewhere its convolutions are plain loops, and onnxruntime's are not.
+  if (process.arch !== 'x64') return 'onnx';
+  try {
+    await openBackend('onednn');
+    return 'onednn';
+  } catch (error) {
+    // Whoever names a file wants that one, and to know when it is not there.
+    if (error instanceof UserError && process.env.DBENCH_ONEDNN === undefined) return 'onnx';
+    throw error;
+  }
+}

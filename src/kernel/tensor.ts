@@ -1,0 +1,37 @@
+import { privateWasm } from './binary.ts';
+import { type Memory, WebAssembly } from './webassembly.ts';
+
+/** Passes over tensors in one memory, see assembly/tensor.ts; arguments are addresses, then counts. */
+export interface TensorKernel {
+  dropoutMask(out: number, count: number, a: number, b: number, bound: number, factor: number): void;
+  accumulate(y: number, x: number, count: number): void;
+  rankOf(x: number, count: number, index: number): number;
+  doubleCells(gates: number, rows: number, width: number): void;
+  lstmCell(gates: number, before: number, cells: number, rows: number, width: number): void;
+  lstmOutput(gates: number, tanhCells: number, y: number, rows: number, width: number): void;
+  lstmCellGrad(
+    dy: number,
+    dh: number,
+    dc: number,
+    gates: number,
+    tanhCells: number,
+    before: number,
+    dgates: number,
+    rows: number,
+    width: number,
+  ): void;
+}
+
+const pageBytes = 65536;
+/** The end of 32-bit addresses. */
+export const maxTensorBytes = 65536 * pageBytes;
+
+let module: object | undefined;
+
+/** New memory of at least so many bytes, which never grows, and the passes over it. */
+export function tensorMemory(bytes: number): { readonly memory: Memory; readonly kernel: TensorKernel } {
+  const pages = Math.max(1, Math.ceil(bytes / pageBytes));
+  const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: false });
+  module ??= new WebAssembly.Module(Buffer.from(privateWasm, 'base64'));
+  return { memory, kernel: new WebAssembly.Instance(module, { env: { memory } }).exports as TensorKernel };
+}

@@ -1,0 +1,160 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { add, batchNorm, matmul, mean, relu, reshape, softmaxCrossEntropy } from '../tensor/operations.ts';
+import { f32, i32 } from '../tensor/program.ts';
+import { trace } from '../tensor/trace.ts';
+import { planArena } from './arena.ts';
+import { onednn } from './backend.ts';
+import { fuse } from './fuse.ts';
+import { loadLibrary } from './library.ts';
+import type { Call, Place } from './recorder.ts';
+
+const missing = await loadLibrary().then(
+  () => undefined,
+  (error: Error) => error.message,
+);
+const installed = describe.skipIf(missing !== undefined);
+const reason = missing === undefined ? '' : ` (${missing})`;
+
+const classifier = trace((t) => {
+  const logits = matmul(t.input('x', f32(2, 3)), t.input('weight', f32(3, 4)));
+  return { loss: mean(softmaxCrossEntropy(logits, reshape(t.input('labels', i32(2, 1)), [2]))) };
+});
+const buffers = () => ({
+  x: Float32Array.of(1, 2, 3, 4, 5, 6),
+  weight: new Float32Array(12).fill(0.5),
+  labels: Int32Array.of(0, 3),
+  loss: new Float32Array(1),
+});
+
+installed(`bad input${reason}`, () => {
+  const overlapping = new Float32Array(7);
+  it.each([
+    ['x is f32[2,3] = 6 elements, got 5', { x: new Float32Array(5) }],
+    ['x is f32[2,3], got memory of type int32', { x: new Int32Array(6) }],
+    ['"y" is neither an input nor an output', { y: new Float32Array(1) }],
+    ['the memory of loss overlaps that of x', { x: overlapping.subarray(0, 6), loss: overlapping.subarray(5, 6) }],
+    ['softmaxCrossEntropy: labels must be from 0 to 3, but labels[1] is 4', { labels: Int32Array.of(0, 4) }],
+  ])('%s', async (message, wrong) => {
+    const executable = await onednn.compile(classifier);
+    const run = async () => executable.bind({ ...buffers(), ...wrong } as never)();
+    await expect(run()).rejects.toMatchObject({ name: 'UserError', message });
+    await executable.close();
+  });
+
+  it('is memory that lacks or overlaps over several parts', async () => {
+    const executable = await onednn.compile(classifier);
+    const { x, weight, labels, loss } = buffers();
+    expect(() => executable.bind({ x, labels }, { loss })).toThrow('nothing is bound to weight: f32[3,4]');
+    const shared = new Float32Array(13);
+    const parts = [{ x, labels }, { weight: shared.subarray(0, 12) }, { loss: shared.subarray(11, 12) }] as const;
+    expect(() => executable.bind(...parts)).toThrow('the memory of loss overlaps that of weight');
+    await executable.bind({ x, labels }, { weight }, { loss })();
+    expect(loss[0]).toBeCloseTo(Math.log(4), 5);
+    await executable.close();
+  });
+
+  it('is a closed executable', async () => {
+    const executable = await onednn.compile(classifier);
+    const run = executable.bind(buffers());
+    await run();
+    await executable.close();
+    await executable.close();
+    await expect(run()).rejects.toThrow('closed');
+  });
+});
+
+installed(`memory${reason}`, () => {
+  const twice = trace((t) => ({ y: add(relu(t.input('x', f32(3))), 1) }));
+
+  it('is read and written in place, shared or not, another for every run', async () => {
+    const executable = await onednn.compile(twice);
+    for (const buffer of [new SharedArrayBuffer(36), new ArrayBuffer(36)]) {
+      const row = new Float32Array(buffer as ArrayBuffer);
+      row.set([9, 1, -2, 3, 9, 0, 0, 0, 9]);
+      await executable.bind({ x: row.subarray(1, 4) }, { y: row.subarray(5, 8) })();
+      expect([...row]).toEqual([9, 1, -2, 3, 9, 2, 1, 4, 9]);
+    }
+    await executable.close();
+  });
+
+  it('of an input that is passed through, and of one value under two names', async () => {
+    const program = trace((t) => {
+      const x = t.input('x', f32(2));
+      const y = relu(x);
+      return { same: x, y, again: y };
+    });
+    const memory = {
+      x: Float32Array.of(-1, 2),
+      same: new Float32Array(2),
+      y: new Float32Array(2),
+      again: new Float32Array(2),
+    };
+    const executable = await onednn.compile(program);
+    await executable.bind(memory)();
+    expect(memory).toMatchObject({
+      same: Float32Array.of(-1, 2),
+      y: Float32Array.of(0, 2),
+      again: Float32Array.of(0, 2),
+    });
+    await executable.close();
+  });
+
+  it('stays where the library has its address, whatever is collected meanwhile', () => {
+    const script = fileURLToPath(new URL('../../test/onednn/collect.ts', import.meta.url));
+    const output = execFileSync(process.execPath, ['--expose-gc', '--import', 'tsx', script], { encoding: 'utf8' });
+    expect(output.trim()).toBe('same');
+  });
+});
+
+it('two threads give the same', async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const results: number[] = [];
+  for (const threads of [1, 2]) {
+    const memory = buffers();
+    const executable = await onednn.compile(classifier, { threads });
+    await executable.bind(memory)();
+    await executable.close();
+    results.push(memory.loss[0]!);
+  }
+  expect(results[1]).toBeCloseTo(results[0]!, 6);
+});
+
+it.each([
+  ['a file that is not there', '/no/such/libdnnl.so', /DBENCH_ONEDNN=\/no\/such\/libdnnl\.so: /],
+  ['another library', 'libm.so.6', /libm\.so\.6 is not oneDNN: it has no function dnnl_version/],
+])('says what is wrong with %s', (_, path, message) => {
+  const code = `import('./src/onednn/library.ts').then((l) => l.loadLibrary()).then(() => console.log('loaded'), (e) => console.log(e.name + ': ' + e.message))`;
+  const cwd = fileURLToPath(new URL('../..', import.meta.url));
+  const options = { cwd, encoding: 'utf8', env: { ...process.env, DBENCH_ONEDNN: path } } as const;
+  const output = execFileSync(process.execPath, ['--import', 'tsx', '-e', code], options);
+  expect(output).toMatch(/^UserError: /);
+  expect(output).toMatch(message);
+});
+
+it('tensors share memory unless they live at the same time', () => {
+  const arena = (bytes: number): Place => ({ kind: 'arena', bytes });
+  const [a, b, c] = [arena(1000), arena(1000), arena(500)] as [Place, Place, Place];
+  const call = (...places: Place[]): Call => ({
+    op: 'test',
+    uses: places.map((place) => ({ format: Buffer.alloc(0), place })),
+    script: () => () => {},
+  });
+  const { bytes, offsets } = planArena([call(a), call(a, c), call(b, c), call(b)]);
+  expect(offsets.get(b)).toBe(offsets.get(a));
+  expect(offsets.get(c)).toBe(1024);
+  expect(bytes).toBe(1024 + 512);
+});
+
+describe('fusion', () => {
+  it('joins batch norm and ReLU, but not where someone else reads the norm', () => {
+    const norm = (both: boolean) =>
+      trace((t) => {
+        const { y } = batchNorm(t.input('x', f32(2, 3, 4, 4)), t.input('scale', f32(3)), t.input('shift', f32(3)));
+        return both ? { r: relu(y), y } : { r: relu(y) };
+      });
+    expect(fuse(norm(false)).map(({ kind }) => kind)).toEqual(['normRelu']);
+    expect(fuse(norm(true)).map(({ kind }) => kind)).toEqual(['node', 'node']);
+  });
+});

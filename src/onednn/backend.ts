@@ -1,0 +1,222 @@
+import { UserError } from '../base/error.ts';
+import { maxTensorBytes, type TensorKernel, tensorMemory } from '../kernel/tensor.ts';
+import {
+  type Backend,
+  type Buffers,
+  checkComplete,
+  checkIndices,
+  checkOverlap,
+  checkPart,
+  checkProgram,
+  type Executable,
+  indexBounds,
+  type Numbers,
+  type Run,
+} from '../tensor/backend.ts';
+import type { Program } from '../tensor/program.ts';
+import { planArena } from './arena.ts';
+import { type Library, loadLibrary, OneDnnError } from './library.ts';
+import { lower } from './lowering.ts';
+import { type Call, type PrimitiveCall, Recorder, type Stored } from './recorder.ts';
+
+/** Runs programs on x86 processors with oneDNN. */
+export const onednn: Backend = {
+  name: 'onednn',
+  direct: true,
+  async compile(program, { threads = 1 } = {}) {
+    checkProgram(program);
+    return new OneDnnExecutable(await loadLibrary(), program, threads);
+  },
+};
+
+/** A memory object of the library for bound memory: its address is set before each run. */
+interface BoundMemory {
+  readonly handle: number;
+  readonly name: string;
+  readonly start: number;
+}
+
+/** Some of the memory of a run, looked at once. */
+interface Part {
+  /** Numbers of the inputs and outputs it has. */
+  readonly names: Int32Array;
+  /** Index of a bound memory object, and its address. */
+  readonly addresses: readonly (readonly [number, number])[];
+  /** What is read or written here rather than by the library. */
+  readonly scripted: readonly (readonly [string, Numbers])[];
+  /** First and last byte in each buffer. */
+  readonly hulls: ReadonlyMap<unknown, readonly [number, number]>;
+}
+
+class OneDnnExecutable implements Executable {
+  readonly program: Program;
+  readonly #library: Library;
+  readonly #threads: number;
+  readonly #calls: readonly Call[];
+  /** For each call: what to do here, or the library's primitive with its arguments. */
+  readonly #steps: readonly (() => void)[];
+  readonly #memories: number[] = [];
+  readonly #bound: BoundMemory[] = [];
+  /** The addresses that the library has now, one for each of `#bound`. */
+  readonly #addresses: Float64Array;
+  /** Memory that scripts see, by name, in the run that is going on. */
+  readonly #scripted = new Map<string, Numbers>();
+  /** Kept for as long as the library has their addresses. */
+  readonly #alive: unknown[] = [];
+  readonly #parts = new WeakMap<Buffers, Part>();
+  readonly #names: ReadonlyMap<string, number>;
+  readonly #indices: ReturnType<typeof indexBounds>;
+  #closed = false;
+
+  constructor(library: Library, program: Program, threads: number) {
+    this.program = program;
+    this.#library = library;
+    this.#threads = threads;
+    this.#indices = indexBounds(program);
+    const names = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
+    this.#names = new Map([...names].map((name, i) => [name, i]));
+    for (const { name } of this.#indices) this.#scripted.set(name, new Int32Array(0));
+    library.setThreads(threads);
+    const recorder = new Recorder(library);
+    let kernel: TensorKernel | undefined;
+    lower(program, recorder, () => kernel!);
+    this.#calls = recorder.calls;
+    const { bytes, offsets } = planArena(recorder.calls);
+    if (bytes > maxTensorBytes)
+      throw new UserError(`this program needs ${(bytes / 2 ** 30).toFixed(1)} GB besides its inputs and outputs`, {
+        hint: 'at most 4 GB are possible with oneDNN: use smaller batches, or --backend onnx',
+      });
+    const arena = tensorMemory(bytes);
+    kernel = arena.kernel;
+    const { buffer } = arena.memory;
+    this.#alive.push(buffer);
+    const base = library.address(new Uint8Array(buffer));
+    for (const [place, offset] of offsets)
+      if (place.kind === 'arena' && place.initial) new Float32Array(buffer, offset).set(place.initial);
+
+    const known = new Map<string, number>();
+    const memoryOf = ({ format, place, start = 0 }: Stored): number => {
+      const where = place.kind === 'arena' ? offsets.get(place)! : place.name;
+      const key = `${where} ${start} ${format.toString('latin1')}`;
+      const before = known.get(key);
+      if (before !== undefined) return before;
+      const address = place.kind === 'arena' ? base + offsets.get(place)! + start : 0;
+      const handle = library.handle('dnnl_memory_create', format, library.engine, address);
+      known.set(key, handle);
+      this.#memories.push(handle);
+      if (place.kind === 'bound') this.#bound.push({ handle, name: place.name, start });
+      return handle;
+    };
+    const offset = ({ place, start = 0 }: Stored) => offsets.get(place)! + start;
+    const view = (stored: Stored): (() => Numbers) => {
+      const { place } = stored;
+      if (place.kind === 'bound') {
+        const { name } = place;
+        this.#scripted.set(name, new Int32Array(0));
+        return () => this.#scripted.get(name)!;
+      }
+      const length = recorder.formats.bytes(stored.format) / 4;
+      const array = new Float32Array(buffer, offset(stored), length);
+      return () => array;
+    };
+    this.#steps = recorder.calls.map((call) =>
+      'script' in call ? call.script({ view, offset }) : this.#primitive(call, memoryOf),
+    );
+    this.#addresses = new Float64Array(this.#bound.length);
+  }
+
+  #primitive({ op, primitive, args }: PrimitiveCall, memoryOf: (stored: Stored) => number): () => void {
+    const table = Buffer.alloc(16 * args.length);
+    args.forEach(([argument, stored], i) => {
+      table.writeInt32LE(argument, 16 * i);
+      table.writeBigUInt64LE(BigInt(memoryOf(stored)), 16 * i + 8);
+    });
+    this.#alive.push(table);
+    const { raw, stream } = this.#library;
+    const execute = raw.dnnl_primitive_execute;
+    const [count, address] = [args.length, this.#library.address(table)];
+    return () => {
+      const status = execute(primitive, stream, count, address) as number;
+      if (status !== 0) throw new OneDnnError(op, status);
+    };
+  }
+
+  bind(...buffers: readonly Buffers[]): Run {
+    const parts = buffers.map((each) => this.#partOf(each));
+    if (!this.#isComplete(parts)) checkComplete(this.program, (name) => buffers.some((each) => name in each));
+    if (mayOverlap(parts)) checkOverlap(this.program, Object.assign({}, ...buffers));
+    return async () => {
+      if (this.#closed) throw new UserError('this executable is closed');
+      this.#run(parts);
+    };
+  }
+
+  /** Whether every name has memory; quick, for it is asked before every step of a replica. */
+  #isComplete(parts: readonly Part[]): boolean {
+    const seen = new Uint8Array(this.#names.size);
+    for (const { names } of parts) for (const name of names) seen[name] = 1;
+    return !seen.includes(0);
+  }
+
+  #partOf(buffers: Buffers): Part {
+    const known = this.#parts.get(buffers);
+    if (known !== undefined) return known;
+    checkPart(this.program, buffers, { shared: true });
+    checkOverlap(this.program, buffers);
+    const hulls = new Map<unknown, readonly [number, number]>();
+    for (const { buffer, byteOffset, byteLength } of Object.values(buffers)) {
+      const [first, last] = hulls.get(buffer) ?? [byteOffset, byteOffset];
+      hulls.set(buffer, [Math.min(first, byteOffset), Math.max(last, byteOffset + byteLength)]);
+    }
+    const part: Part = {
+      names: Int32Array.from(Object.keys(buffers), (name) => this.#names.get(name)!),
+      addresses: this.#bound.flatMap(({ name, start }, i) => {
+        const memory = buffers[name];
+        return memory === undefined ? [] : [[i, this.#library.address(memory) + start] as const];
+      }),
+      scripted: Object.entries(buffers).filter(([name]) => this.#scripted.has(name)),
+      hulls,
+    };
+    this.#parts.set(buffers, part);
+    return part;
+  }
+
+  #run(parts: readonly Part[]): void {
+    const { raw, stream, setThreads } = this.#library;
+    const set = raw.dnnl_memory_set_data_handle;
+    for (const { addresses, scripted } of parts) {
+      for (const [i, address] of addresses)
+        if (address !== this.#addresses[i]) {
+          set(this.#bound[i]!.handle, address);
+          this.#addresses[i] = address;
+        }
+      for (const [name, memory] of scripted) this.#scripted.set(name, memory);
+    }
+    checkIndices(this.#indices, (name) => this.#scripted.get(name)!);
+    setThreads(this.#threads);
+    for (const step of this.#steps) step();
+    raw.dnnl_stream_wait(stream);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    const primitives = new Set(this.#calls.flatMap((call) => ('script' in call ? [] : [call.primitive])));
+    for (const primitive of primitives) this.#library.call('dnnl_primitive_destroy', primitive);
+    for (const memory of this.#memories) this.#library.call('dnnl_memory_destroy', memory);
+    this.#alive.length = 0;
+    this.#scripted.clear();
+  }
+}
+
+/** Whether any two parts have memory between each other's first and last byte. */
+function mayOverlap(parts: readonly Part[]): boolean {
+  return parts.some(({ hulls }, i) =>
+    parts.slice(0, i).some((other) =>
+      [...hulls].some(([buffer, [first, last]]) => {
+        const hull = other.hulls.get(buffer);
+        return hull !== undefined && first < hull[1] && hull[0] < last;
+      }),
+    ),
+  );
+}

@@ -1,0 +1,202 @@
+import { UserError } from '../base/error.ts';
+import { type Koffi, loadKoffi } from '../base/ffi.ts';
+import { cpuRuntime, engineKind, streamFlags } from './constants.ts';
+
+/**
+ * The functions of oneDNN 2.6 and 2.7. Handles and addresses are numbers: user space ends at 2⁴⁷. Structures are only passed by
+ * pointer; those this backend makes are memory descriptions (`descriptionBytes`) and operation descriptions, of which it needs no
+ * more than that they fit into `operationBytes`.
+ */
+const signatures = {
+  dnnl_engine_create: 'int(void *, int, size_t)',
+  dnnl_stream_create: 'int(void *, uint64_t, uint)',
+  dnnl_stream_wait: 'int(uint64_t)',
+  dnnl_memory_desc_init_by_tag: 'int(void *, int, void *, int, int)',
+  dnnl_memory_desc_init_by_strides: 'int(void *, int, void *, int, void *)',
+  dnnl_memory_desc_init_submemory: 'int(void *, void *, void *, void *)',
+  dnnl_memory_desc_reshape: 'int(void *, void *, int, void *)',
+  dnnl_memory_desc_equal: 'int(void *, void *)',
+  dnnl_memory_desc_get_size: 'size_t(void *)',
+  dnnl_memory_create: 'int(void *, void *, uint64_t, uint64_t)',
+  dnnl_memory_set_data_handle: 'int(uint64_t, uint64_t)',
+  dnnl_memory_destroy: 'int(uint64_t)',
+  dnnl_primitive_attr_create: 'int(void *)',
+  dnnl_primitive_attr_destroy: 'int(uint64_t)',
+  dnnl_primitive_attr_set_scratchpad_mode: 'int(uint64_t, int)',
+  dnnl_primitive_attr_set_post_ops: 'int(uint64_t, uint64_t)',
+  dnnl_post_ops_create: 'int(void *)',
+  dnnl_post_ops_destroy: 'int(uint64_t)',
+  dnnl_post_ops_append_eltwise: 'int(uint64_t, float, int, float, float)',
+  dnnl_post_ops_append_binary: 'int(uint64_t, int, void *)',
+  dnnl_post_ops_append_sum: 'int(uint64_t, float)',
+  dnnl_primitive_desc_create: 'int(void *, void *, uint64_t, uint64_t, uint64_t)',
+  dnnl_primitive_desc_destroy: 'int(uint64_t)',
+  dnnl_primitive_desc_query_md: 'void *(uint64_t, int, int)',
+  dnnl_primitive_create: 'int(void *, uint64_t)',
+  dnnl_primitive_destroy: 'int(uint64_t)',
+  dnnl_primitive_execute: 'int(uint64_t, uint64_t, int, uint64_t)',
+  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
+  dnnl_concat_primitive_desc_create: 'int(void *, void *, int, int, void *, uint64_t, uint64_t)',
+  dnnl_sum_primitive_desc_create: 'int(void *, void *, int, void *, void *, uint64_t, uint64_t)',
+  dnnl_convolution_forward_desc_init: 'int(void *, int, int, void *, void *, void *, void *, void *, void *, void *)',
+  dnnl_convolution_backward_data_desc_init: 'int(void *, int, void *, void *, void *, void *, void *, void *)',
+  dnnl_convolution_backward_weights_desc_init:
+    'int(void *, int, void *, void *, void *, void *, void *, void *, void *)',
+  dnnl_pooling_forward_desc_init: 'int(void *, int, int, void *, void *, void *, void *, void *, void *)',
+  dnnl_pooling_backward_desc_init: 'int(void *, int, void *, void *, void *, void *, void *, void *)',
+  dnnl_batch_normalization_forward_desc_init: 'int(void *, int, void *, float, uint)',
+  dnnl_batch_normalization_backward_desc_init: 'int(void *, int, void *, void *, float, uint)',
+  dnnl_layer_normalization_forward_desc_init: 'int(void *, int, void *, void *, float, uint)',
+  dnnl_layer_normalization_backward_desc_init: 'int(void *, int, void *, void *, void *, float, uint)',
+  dnnl_eltwise_forward_desc_init: 'int(void *, int, int, void *, float, float)',
+  dnnl_eltwise_backward_desc_init: 'int(void *, int, void *, void *, float, float)',
+  dnnl_binary_desc_init: 'int(void *, int, void *, void *, void *)',
+  dnnl_reduction_desc_init: 'int(void *, int, void *, void *, float, float)',
+  dnnl_softmax_v2_forward_desc_init: 'int(void *, int, int, void *, void *, int)',
+  dnnl_matmul_desc_init: 'int(void *, void *, void *, void *, void *)',
+} as const;
+
+export type FunctionName = keyof typeof signatures;
+type CFunction = (...args: unknown[]) => unknown;
+
+/** sizeof(dnnl_memory_desc_t) */
+export const descriptionBytes = 696;
+/** More than any operation description takes; the largest in use, a convolution's, has 5,976 bytes. */
+export const operationBytes = 16384;
+
+const statuses = ['success', 'out of memory', 'invalid arguments', 'unimplemented', 'iterator ends', 'runtime error'];
+
+/** oneDNN answered with a status that is not success. */
+export class OneDnnError extends Error {
+  override readonly name = 'OneDnnError';
+  readonly unimplemented: boolean;
+
+  constructor(name: string, status: number) {
+    super(`${name}: ${statuses[status] ?? `status ${status}`}`);
+    this.unimplemented = status === 3;
+  }
+}
+
+/** The library as one thread sees it. */
+export interface Library {
+  readonly version: string;
+  readonly path: string;
+  readonly engine: number;
+  readonly stream: number;
+  /** Calls a function that answers with a status; throws unless it is success. */
+  call(name: FunctionName, ...args: unknown[]): void;
+  /** Calls a function whose first parameter is where to put a handle. */
+  handle(name: FunctionName, ...args: unknown[]): number;
+  /** For functions with other results. */
+  readonly raw: Readonly<Record<FunctionName, CFunction>>;
+  address(memory: ArrayBufferView): number;
+  /** A copy of what is at an address. */
+  copyOf(pointer: unknown, bytes: number): Buffer;
+  /** How many threads the calls of this thread use from now on. */
+  setThreads(count: number): void;
+}
+
+/** Names the library's file. */
+const variable = 'DBENCH_ONEDNN';
+/** The versions whose structures and numbers are known. */
+const known = /^2\.[67]\./;
+
+const names: Partial<Record<NodeJS.Platform, readonly string[]>> = {
+  linux: ['libdnnl.so.2', 'libdnnl.so.3', 'libdnnl.so'],
+  darwin: ['libdnnl.2.dylib', 'libdnnl.3.dylib', 'libdnnl.dylib'],
+  win32: ['dnnl.dll'],
+};
+
+export const installHint = 'on Debian 12: apt-get install libdnnl2, and npm install koffi';
+
+let opened: Promise<Library> | undefined;
+
+/** oneDNN: the file that DBENCH_ONEDNN names, else where the system looks for libraries. Opened once a thread. */
+export function loadLibrary(): Promise<Library> {
+  opened ??= open();
+  return opened;
+}
+
+async function open(): Promise<Library> {
+  const koffi = await loadKoffi();
+  const given = process.env[variable];
+  const candidates = given === undefined ? (names[process.platform] ?? []) : [given];
+  for (const path of candidates) {
+    let library: ReturnType<Koffi['load']>;
+    try {
+      library = koffi.load(path);
+    } catch (cause) {
+      if (given === undefined) continue;
+      throw new UserError(`${variable}=${given}: ${(cause as Error).message}`, {
+        hint: `unset ${variable} to look where the system does`,
+        cause,
+      });
+    }
+    return bind(koffi, library, path);
+  }
+  throw new UserError('the library oneDNN (libdnnl) is not installed', { hint: installHint });
+}
+
+function bind(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string): Library {
+  const { version, runtime } = versionOf(koffi, library, path);
+  if (!known.test(version))
+    throw new UserError(`${path} is oneDNN ${version}, but only 2.6 and 2.7 are supported`, {
+      hint: `${installHint}; or name the file of another version with ${variable}`,
+    });
+  const prototype = (name: string, signature: string) => signature.replace('(', ` ${name}(`);
+  const raw = Object.fromEntries(
+    Object.entries(signatures).map(([name, signature]) => [name, library.func(prototype(name, signature))]),
+  ) as unknown as Record<FunctionName, CFunction>;
+  const call = (name: FunctionName, ...args: unknown[]) => {
+    const status = raw[name](...args) as number;
+    if (status !== 0) throw new OneDnnError(name, status);
+  };
+  const out = new BigUint64Array(1);
+  const handle = (name: FunctionName, ...args: unknown[]) => {
+    call(name, out, ...args);
+    return Number(out[0]);
+  };
+  const setThreads = runtime === cpuRuntime.omp ? ompThreads(koffi) : () => {};
+  // Before the library asks how many there are.
+  setThreads(1);
+  const engine = handle('dnnl_engine_create', engineKind.cpu, 0);
+  return {
+    version,
+    path,
+    engine,
+    stream: handle('dnnl_stream_create', engine, streamFlags.inOrder),
+    call,
+    handle,
+    raw,
+    address: (memory) => Number(koffi.address(memory)),
+    copyOf: (pointer, bytes) => Buffer.from(new Uint8Array(koffi.view(pointer, bytes)).slice()),
+    setThreads,
+  };
+}
+
+function versionOf(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string) {
+  let pointer: unknown;
+  try {
+    pointer = library.func('void *dnnl_version()')();
+  } catch (cause) {
+    throw new UserError(`${path} is not oneDNN: it has no function dnnl_version`, { hint: installHint, cause });
+  }
+  const [major, minor, patch] = koffi.decode(pointer, koffi.array('int', 3)) as [number, number, number];
+  // Behind three numbers, padding and a pointer.
+  const runtime = koffi.decode(pointer, 24, 'uint') as number;
+  return { version: `${major}.${minor}.${patch}`, runtime };
+}
+
+/**
+ * OMP_NUM_THREADS is read when a process starts, and worker threads cannot change it; this can, for each thread that asks.
+ * libgomp is one for the whole process: what else uses it in this thread gets the same number.
+ */
+function ompThreads(koffi: Koffi): (count: number) => void {
+  for (const name of ['libgomp.so.1', 'libomp.so.5', 'libiomp5.so', 'libomp.dylib'])
+    try {
+      return koffi.load(name).func('void omp_set_num_threads(int)') as (count: number) => void;
+    } catch {
+      // The next one.
+    }
+  return () => {};
+}

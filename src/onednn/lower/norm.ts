@@ -1,0 +1,296 @@
+import { sizeOf } from '../../base/shape.ts';
+import type { Node, Shape, Value } from '../../tensor/program.ts';
+import { algorithm, normFlag, propagation } from '../constants.ts';
+import type { Stored } from '../recorder.ts';
+import type { Scope } from '../scope.ts';
+import type { Rules } from './rule.ts';
+import { asImages } from './window.ts';
+
+type Norm =
+  | 'batchNorm'
+  | 'batchNormGrad'
+  | 'batchNormInference'
+  | 'layerNorm'
+  | 'layerNormGrad'
+  | 'groupNorm'
+  | 'groupNormGrad';
+
+const affine = normFlag.scale | normFlag.shift;
+
+/** Batch norm in training, with the ReLU after it where `result` is that one's output. */
+export function batchNorm(
+  scope: Scope,
+  { inputs, outputs, attributes }: Node<'batchNorm'>,
+  result: Value = outputs[0]!,
+): void {
+  const { recorder } = scope;
+  const [x, scale, shift] = inputs as [Value, Value, Value];
+  const src = asImages(scope, x);
+  const relu = result !== outputs[0];
+  const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+    propagation.training,
+    src.format,
+    attributes.epsilon,
+    affine | (relu ? normFlag.relu : 0),
+  ]);
+  const workspace = relu ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
+  recorder.execute('batchNorm', described, {
+    src,
+    scale: scope.read(scale),
+    shift: scope.read(shift),
+    mean: scope.target(outputs[1]!),
+    variance: scope.target(outputs[2]!),
+    dst: scope.target(result, src.format),
+    ...(workspace && { workspace }),
+  });
+  scope.kept.set(result, { described, src, workspace });
+}
+
+/** With the gradient of the ReLU after it where `relu` is that one's node. */
+export function batchNormGrad(
+  scope: Scope,
+  { inputs, outputs, attributes }: Node<'batchNormGrad'>,
+  relu?: Node<'reluGrad'>,
+): void {
+  const { recorder } = scope;
+  const [given, x, scale, mean, variance] = inputs as [Value, Value, Value, Value, Value];
+  const dy = relu?.inputs[0] ?? given;
+  const src = asImages(scope, x);
+  const { format } = src;
+  const flags = affine | (relu ? normFlag.relu : 0);
+  const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+    propagation.training,
+    format,
+    attributes.epsilon,
+    flags,
+  ]);
+  const described = recorder.describe(
+    'dnnl_batch_normalization_backward_desc_init',
+    [propagation.backward, format, format, attributes.epsilon, flags],
+    { hint },
+  );
+  recorder.execute('batchNormGrad', described, {
+    src,
+    mean: scope.read(mean),
+    variance: scope.read(variance),
+    scale: scope.read(scale),
+    // Asked for, though it changes nothing.
+    shift: scope.read(scale),
+    diffDst: scope.read(dy, format),
+    diffSrc: scope.target(outputs[0]!, format),
+    diffScale: scope.target(outputs[1]!),
+    diffShift: scope.target(outputs[2]!),
+    ...(relu && { workspace: scope.kept.get(relu.inputs[1]!)!.workspace! }),
+  });
+}
+
+export function batchNormInference(
+  scope: Scope,
+  { inputs, outputs, attributes }: Node<'batchNormInference'>,
+  result: Value = outputs[0]!,
+): void {
+  const { recorder } = scope;
+  const [x, scale, shift, mean, variance] = inputs as [Value, Value, Value, Value, Value];
+  const src = asImages(scope, x);
+  const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+    propagation.inference,
+    src.format,
+    attributes.epsilon,
+    normFlag.givenStatistics | affine | (result === outputs[0] ? 0 : normFlag.relu),
+  ]);
+  recorder.execute('batchNormInference', described, {
+    src,
+    scale: scope.read(scale),
+    shift: scope.read(shift),
+    mean: scope.read(mean),
+    variance: scope.read(variance),
+    dst: scope.target(result, src.format),
+  });
+}
+
+/** 1 / √(variance + ε) */
+function inverseDeviation(scope: Scope, variance: Stored, size: number, epsilon: number, dst: Stored): void {
+  const { recorder } = scope;
+  const flat = recorder.formats.plain([size]);
+  const deviation = recorder.plain([size]);
+  recorder.binary(algorithm.add, recorder.as(variance, flat), recorder.constant([1], epsilon), deviation, [
+    { kind: 'eltwise', algorithm: algorithm.sqrt },
+  ]);
+  recorder.binary(algorithm.div, recorder.constant([size], 1), deviation, recorder.as(dst, flat));
+}
+
+/** The variance that has this inverse deviation with ε = 0. */
+function varianceOf(scope: Scope, inverse: Value): Stored {
+  const { recorder } = scope;
+  const flat = recorder.formats.plain([scope.size(inverse)]);
+  const given = recorder.as(scope.read(inverse), flat);
+  const [square, variance] = [recorder.arena(flat), recorder.arena(flat)];
+  recorder.binary(algorithm.mul, given, given, square);
+  recorder.binary(algorithm.div, recorder.constant([scope.size(inverse)], 1), square, variance);
+  return variance;
+}
+
+/** Rows of the last axis, as the library wants them: at least two axes. */
+const rowsOf = (shape: Shape): [rows: number, width: number] => [sizeOf(shape.slice(0, -1)), shape.at(-1)!];
+
+/** [1, n·groups, elements of a group]: a group norm is a batch norm of one sample with these channels. */
+const groupsOf = (shape: Shape, groups: number) => [1, shape[0]! * groups, sizeOf(shape.slice(1)) / groups];
+/** [n, channels, pixels], and a vector of the channels beside it; an axis of size 1 would make the order of axes ambiguous. */
+const imagesOf = ([n, channels, ...pixels]: Shape) =>
+  sizeOf(pixels) === 1 ? [n!, channels!] : [n!, channels!, sizeOf(pixels)];
+const channelsOf = (shape: Shape) => imagesOf(shape).map((size, axis) => (axis === 1 ? size : 1));
+
+export const norms: Rules<Norm> = {
+  batchNorm: (scope, node) => batchNorm(scope, node),
+  batchNormGrad: (scope, node) => batchNormGrad(scope, node),
+  batchNormInference: (scope, node) => batchNormInference(scope, node),
+
+  layerNorm: (scope, { inputs, outputs, attributes }) => {
+    const { recorder } = scope;
+    const { formats } = recorder;
+    const [x, scale, shift] = inputs as [Value, Value, Value];
+    const [rows, width] = rowsOf(scope.shape(x));
+    const data = formats.plain([rows, width]);
+    const described = recorder.describe('dnnl_layer_normalization_forward_desc_init', [
+      propagation.training,
+      data,
+      formats.plain([rows]),
+      attributes.epsilon,
+      affine,
+    ]);
+    const variance = recorder.plain([rows]);
+    recorder.execute('layerNorm', described, {
+      src: recorder.as(scope.read(x), data),
+      scale: scope.read(scale),
+      shift: scope.read(shift),
+      mean: recorder.as(scope.target(outputs[1]!), formats.plain([rows])),
+      variance,
+      dst: recorder.as(scope.target(outputs[0]!), data),
+    });
+    inverseDeviation(scope, variance, rows, attributes.epsilon, scope.target(outputs[2]!));
+  },
+  layerNormGrad: (scope, { inputs, outputs }) => {
+    const { recorder } = scope;
+    const { formats } = recorder;
+    const [dy, x, scale, mean, inverse] = inputs as [Value, Value, Value, Value, Value];
+    const [rows, width] = rowsOf(scope.shape(x));
+    const [data, statistics] = [formats.plain([rows, width]), formats.plain([rows])];
+    const hint = recorder.describe('dnnl_layer_normalization_forward_desc_init', [
+      propagation.training,
+      data,
+      statistics,
+      0,
+      affine,
+    ]);
+    const described = recorder.describe(
+      'dnnl_layer_normalization_backward_desc_init',
+      [propagation.backward, data, data, statistics, 0, affine],
+      { hint },
+    );
+    recorder.execute('layerNormGrad', described, {
+      src: recorder.as(scope.read(x), data),
+      mean: recorder.as(scope.read(mean), statistics),
+      variance: varianceOf(scope, inverse),
+      scale: scope.read(scale),
+      shift: scope.read(scale),
+      diffDst: recorder.as(scope.read(dy), data),
+      diffSrc: recorder.as(scope.target(outputs[0]!), data),
+      diffScale: scope.target(outputs[1]!),
+      diffShift: scope.target(outputs[2]!),
+    });
+  },
+
+  groupNorm: (scope, { inputs, outputs, attributes }) => {
+    const { recorder } = scope;
+    const { formats } = recorder;
+    const [x, scale, shift] = inputs as [Value, Value, Value];
+    const shape = scope.shape(x);
+    const grouped = formats.plain(groupsOf(shape, attributes.groups));
+    const statistics = formats.plain([scope.size(outputs[1]!)]);
+    const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+      propagation.training,
+      grouped,
+      attributes.epsilon,
+      0,
+    ]);
+    const [normal, variance] = [recorder.arena(grouped), recorder.arena(statistics)];
+    recorder.execute('groupNorm', described, {
+      src: recorder.as(scope.read(x), grouped),
+      mean: recorder.as(scope.target(outputs[1]!), statistics),
+      variance,
+      dst: normal,
+    });
+    inverseDeviation(scope, variance, scope.size(outputs[2]!), attributes.epsilon, scope.target(outputs[2]!));
+    const images = formats.plain(imagesOf(shape));
+    const perChannel = formats.plain(channelsOf(shape));
+    recorder.binary(
+      algorithm.mul,
+      recorder.as(normal, images),
+      recorder.as(scope.read(scale), perChannel),
+      recorder.as(scope.target(outputs[0]!), images),
+      [{ kind: 'binary', algorithm: algorithm.add, operand: recorder.as(scope.read(shift), perChannel) }],
+    );
+  },
+  groupNormGrad: (scope, { inputs, outputs }) => {
+    const { recorder } = scope;
+    const { formats } = recorder;
+    const [dy, x, scale, mean, inverse] = inputs as [Value, Value, Value, Value, Value];
+    const [shape, channels] = [scope.shape(x), scope.shape(x)[1]!];
+    const grouped = formats.plain(groupsOf(shape, scope.shape(mean)[1]!));
+    const images = formats.plain(imagesOf(shape));
+    const means = recorder.as(scope.read(mean), formats.plain([scope.size(mean)]));
+    const variance = varianceOf(scope, inverse);
+    const src = recorder.as(scope.read(x), grouped);
+    const gradient = recorder.as(scope.read(dy), images);
+
+    const scaled = recorder.arena(images);
+    const perChannel = recorder.as(scope.read(scale), formats.plain(channelsOf(shape)));
+    recorder.binary(algorithm.mul, gradient, perChannel, scaled);
+    const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [propagation.training, grouped, 0, 0]);
+    const backward = recorder.describe(
+      'dnnl_batch_normalization_backward_desc_init',
+      [propagation.backwardData, grouped, grouped, 0, 0],
+      { hint },
+    );
+    recorder.execute('groupNormGrad', backward, {
+      src,
+      mean: means,
+      variance,
+      diffDst: recorder.as(scaled, grouped),
+      diffSrc: recorder.as(scope.target(outputs[0]!), grouped),
+    });
+
+    const normal = recorder.arena(grouped);
+    const given = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+      propagation.inference,
+      grouped,
+      0,
+      normFlag.givenStatistics,
+    ]);
+    recorder.execute('groupNormGrad', given, { src, mean: means, variance, dst: normal });
+    // Sums over samples and pixels of dy·n and of dy: what a batch norm of n with mean 0 and variance 1 has for gradients.
+    const flags = normFlag.givenStatistics | affine;
+    const perChannelHint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
+      propagation.training,
+      images,
+      0,
+      flags,
+    ]);
+    const sums = recorder.describe(
+      'dnnl_batch_normalization_backward_desc_init',
+      [propagation.backward, images, images, 0, flags],
+      { hint: perChannelHint },
+    );
+    recorder.execute('groupNormGrad', sums, {
+      src: recorder.as(normal, images),
+      mean: recorder.constant([channels], 0),
+      variance: recorder.constant([channels], 1),
+      scale: recorder.constant([channels], 1),
+      shift: recorder.constant([channels], 1),
+      diffDst: gradient,
+      diffSrc: recorder.arena(images),
+      diffScale: scope.target(outputs[1]!),
+      diffShift: scope.target(outputs[2]!),
+    });
+  },
+};

@@ -1,0 +1,240 @@
+import { sizeOf } from '../../base/shape.ts';
+import type { Convolution, Node, Shape, Value, Window } from '../../tensor/program.ts';
+import { algorithm, propagation } from '../constants.ts';
+import { dimensions, type Format } from '../format.ts';
+import type { Described, Stored } from '../recorder.ts';
+import type { Kept, Scope } from '../scope.ts';
+import type { Rule, Rules } from './rule.ts';
+
+type WindowOp = 'conv2d' | 'convGradInput' | 'convGradWeight' | 'maxPool' | 'maxPoolGrad' | 'avgPool' | 'avgPoolGrad';
+
+/** A convolution's shapes as the library has them: groups are an axis of the weight. */
+function convolution(x: Shape, weight: Shape, y: Shape, { stride, padding, groups }: Convolution) {
+  return {
+    x,
+    weight: groups === 1 ? weight : [groups, weight[0]! / groups, ...weight.slice(1)],
+    y,
+    window: [stride, padding, padding].map(dimensions),
+    key: JSON.stringify(['conv', x, weight, y, stride, padding, groups]),
+  };
+}
+type Shapes = ReturnType<typeof convolution>;
+
+/** The forward description, which its gradients need as a hint. */
+function forward(scope: Scope, { x, weight, y, window, key }: Shapes, bias?: Format): Described {
+  const { recorder } = scope;
+  const { formats } = recorder;
+  const known = bias === undefined ? scope.hints.get(key) : undefined;
+  if (known !== undefined) return known;
+  const described = recorder.describe('dnnl_convolution_forward_desc_init', [
+    propagation.training,
+    algorithm.convolution,
+    formats.any(x),
+    formats.any(weight),
+    bias ?? null,
+    formats.any(y),
+    ...window,
+  ]);
+  scope.hints.set(key, described);
+  return described;
+}
+
+/**
+ * The value in a layout that convolutions like: norms and poolings of plain images are slow. Asked of the library, which alone
+ * knows what this processor's is.
+ */
+export function asImages(scope: Scope, x: Value): Stored {
+  const { recorder } = scope;
+  const { formats } = recorder;
+  const current = scope.current(x);
+  const shape = scope.shape(x);
+  if (shape.length !== 4 || shape[2]! * shape[3]! === 1 || !formats.isPlain(current.format)) return current;
+  const weight = [shape[1]!, shape[1]!, 1, 1];
+  const shapes = convolution(shape, weight, shape, { stride: [1, 1], padding: [0, 0], groups: 1 });
+  return scope.read(x, recorder.wanted(forward(scope, shapes), 'src'));
+}
+
+const conv2d: Rule<'conv2d'> = (scope, { inputs, outputs, attributes }) => {
+  const { recorder } = scope;
+  const [x, weight, bias] = inputs as [Value, Value, Value?];
+  const shapes = convolution(scope.shape(x), scope.shape(weight), scope.shape(outputs[0]!), attributes);
+  const biases = bias === undefined ? undefined : scope.read(bias);
+  const described = forward(scope, shapes, biases?.format);
+  recorder.execute('conv2d', described, {
+    src: scope.read(x, recorder.wanted(described, 'src')),
+    weights: scope.read(weight, recorder.wanted(described, 'weights')),
+    ...(biases && { bias: biases }),
+    dst: scope.target(outputs[0]!, recorder.wanted(described, 'dst')),
+  });
+};
+
+const convGradInput: Rule<'convGradInput'> = (scope, { inputs, outputs, attributes }) => {
+  const { recorder } = scope;
+  const { formats } = recorder;
+  const [dy, weight] = inputs as [Value, Value];
+  const shapes = convolution(attributes.shape, scope.shape(weight), scope.shape(dy), attributes);
+  const described = recorder.describe(
+    'dnnl_convolution_backward_data_desc_init',
+    [algorithm.convolution, formats.any(shapes.x), formats.any(shapes.weight), formats.any(shapes.y), ...shapes.window],
+    { hint: forward(scope, shapes) },
+  );
+  recorder.execute('convGradInput', described, {
+    diffDst: scope.read(dy, recorder.wanted(described, 'diffDst')),
+    weights: scope.read(weight, recorder.wanted(described, 'weights')),
+    diffSrc: scope.target(outputs[0]!, recorder.wanted(described, 'diffSrc')),
+  });
+};
+
+/** The gradient by the weight, and by the bias where it is asked for. */
+export function convGradWeight(
+  scope: Scope,
+  { inputs, outputs, attributes }: Node<'convGradWeight'>,
+  biasGradient?: Value,
+): void {
+  const { recorder } = scope;
+  const { formats } = recorder;
+  const [dy, x] = inputs as [Value, Value];
+  const shapes = convolution(scope.shape(x), attributes.shape, scope.shape(dy), attributes);
+  const bias = biasGradient === undefined ? undefined : scope.target(biasGradient);
+  const described = recorder.describe(
+    'dnnl_convolution_backward_weights_desc_init',
+    [
+      algorithm.convolution,
+      formats.any(shapes.x),
+      formats.any(shapes.weight),
+      bias?.format ?? null,
+      formats.any(shapes.y),
+      ...shapes.window,
+    ],
+    { hint: forward(scope, shapes) },
+  );
+  // Parameters are plain, and so is whatever meets them.
+  const wanted = recorder.wanted(described, 'diffWeights');
+  const plain = formats.plain(shapes.weight);
+  const direct = formats.same(wanted, plain);
+  const target = recorder.as(scope.target(outputs[0]!), plain);
+  const written = direct ? target : recorder.arena(wanted);
+  recorder.execute('convGradWeight', described, {
+    src: scope.read(x, recorder.wanted(described, 'src')),
+    diffDst: scope.read(dy, recorder.wanted(described, 'diffDst')),
+    diffWeights: written,
+    ...(bias && { diffBias: bias }),
+  });
+  if (!direct) recorder.copy(written, target);
+}
+
+const windowOf = ({ stride, kernel, padding }: Window) => [stride, kernel, padding, padding].map(dimensions);
+
+const poolAlgorithm = { maxPool: algorithm.maxPool, avgPool: algorithm.avgPool } as const;
+
+/** Appends the forward pass and keeps what its gradient needs. */
+function pool(
+  scope: Scope,
+  op: 'maxPool' | 'avgPool',
+  src: Stored,
+  window: Window,
+  shape: Shape,
+  target: (format: Format) => Stored,
+): Kept {
+  const { recorder } = scope;
+  const described = recorder.describe('dnnl_pooling_forward_desc_init', [
+    propagation.training,
+    poolAlgorithm[op],
+    src.format,
+    recorder.formats.any(shape),
+    ...windowOf(window),
+  ]);
+  const workspace = op === 'maxPool' ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
+  const dst = target(recorder.wanted(described, 'dst'));
+  recorder.execute(op, described, { src, dst, ...(workspace && { workspace }) });
+  return { described, src, workspace };
+}
+
+const poolForward: Rule<'maxPool' | 'avgPool'> = (scope, { op, inputs, outputs, attributes }) => {
+  const [x, y] = [inputs[0]!, outputs[0]!];
+  const kept = pool(scope, op, scope.current(x), attributes, scope.shape(y), (format) => scope.target(y, format));
+  scope.kept.set(y, kept);
+};
+
+function poolBackward(
+  scope: Scope,
+  op: 'maxPool' | 'avgPool',
+  { described: hint, src, workspace }: Kept,
+  dy: Value,
+  dx: Value,
+  window: Window,
+): void {
+  const { recorder } = scope;
+  const dstFormat = recorder.wanted(hint, 'dst');
+  const described = recorder.describe(
+    'dnnl_pooling_backward_desc_init',
+    [poolAlgorithm[op], src.format, dstFormat, ...windowOf(window)],
+    { hint },
+  );
+  recorder.execute(`${op}Grad`, described, {
+    diffDst: scope.read(dy, dstFormat),
+    diffSrc: scope.target(dx, src.format),
+    ...(workspace && { workspace }),
+  });
+}
+
+const maxPoolGrad: Rule<'maxPoolGrad'> = (scope, { inputs, outputs, attributes }) => {
+  const [dy, x, y] = inputs as [Value, Value, Value];
+  const given = scope.kept.get(y);
+  const fits = given?.workspace !== undefined && given.src.place === scope.current(x).place;
+  // Where each largest element was is known to the forward pass alone: without it, it is done again.
+  const kept = fits
+    ? given
+    : pool(scope, 'maxPool', scope.current(x), attributes, scope.shape(y), (format) => scope.recorder.arena(format));
+  poolBackward(scope, 'maxPool', kept, dy, outputs[0]!, attributes);
+};
+
+const avgPoolGrad: Rule<'avgPoolGrad'> = (scope, { inputs, outputs, attributes }) => {
+  const { recorder } = scope;
+  const dy = inputs[0]!;
+  const { shape } = attributes;
+  // In the layout that dy has: blocked ones differ in nothing but their sizes, but only the library can make them.
+  const hint = recorder.describe('dnnl_pooling_forward_desc_init', [
+    propagation.training,
+    poolAlgorithm.avgPool,
+    recorder.formats.plain(shape),
+    recorder.formats.any(scope.shape(dy)),
+    ...windowOf(attributes),
+  ]);
+  const src: Stored = { format: recorder.formats.plain(shape), place: { kind: 'arena', bytes: 0 } };
+  poolBackward(scope, 'avgPool', { described: hint, src, workspace: undefined }, dy, outputs[0]!, attributes);
+};
+
+/** [n, c, h, w] → [n, c] for images that are not plain: a pooling over all of each; false where it does not apply. */
+export function spatialSum(scope: Scope, x: Value, y: Value): boolean {
+  const { recorder } = scope;
+  const src = scope.current(x);
+  if (recorder.formats.isPlain(src.format)) return false;
+  const [n, channels, height, width] = scope.shape(x) as [number, number, number, number];
+  const window = { kernel: [height, width], stride: [1, 1], padding: [0, 0] } as const;
+  let means: Stored | undefined;
+  pool(scope, 'avgPool', src, window, [n, channels, 1, 1], (format) => {
+    means = recorder.arena(format);
+    return means;
+  });
+  const plain = recorder.plain([n, channels, 1, 1]);
+  recorder.copy(means!, plain);
+  const flat = recorder.formats.plain([n * channels]);
+  recorder.binary(
+    algorithm.mul,
+    recorder.as(plain, flat),
+    recorder.constant([1], sizeOf([height, width])),
+    recorder.as(scope.target(y), flat),
+  );
+  return true;
+}
+
+export const windows: Rules<WindowOp> = {
+  conv2d,
+  convGradInput,
+  convGradWeight: (scope, node) => convGradWeight(scope, node),
+  maxPool: poolForward,
+  maxPoolGrad,
+  avgPool: poolForward,
+  avgPoolGrad,
+};

@@ -1,0 +1,39 @@
+import type { TensorKernel } from '../kernel/tensor.ts';
+import type { Node, OpKind, Program } from '../tensor/program.ts';
+import { fuse, type Task } from './fuse.ts';
+import { binaryChain, combination, elementwise } from './lower/elementwise.ts';
+import { recurrentRules } from './lower/lstm.ts';
+import { batchNorm, batchNormGrad, batchNormInference, norms } from './lower/norm.ts';
+import type { Rule, Rules } from './lower/rule.ts';
+import { matmulChain, structure } from './lower/structure.ts';
+import { convGradWeight, windows } from './lower/window.ts';
+import type { Recorder } from './recorder.ts';
+import { Scope } from './scope.ts';
+
+/** Records the calls that a program takes; kernels are asked for when they run. */
+export function lower(program: Program, recorder: Recorder, kernel: () => TensorKernel): void {
+  const rules: Rules<OpKind> = {
+    ...elementwise,
+    ...structure(kernel),
+    ...windows,
+    ...norms,
+    ...recurrentRules(kernel),
+  };
+  const scope = new Scope(recorder, program);
+  for (const task of fuse(program)) lowerTask(scope, rules, task);
+  scope.finish();
+  recorder.finish();
+}
+
+function lowerTask(scope: Scope, rules: Rules<OpKind>, task: Task): void {
+  if (task.kind === 'node') (rules[task.node.op] as Rule<OpKind>)(scope, task.node);
+  else if (task.kind === 'normRelu') {
+    const result = task.relu.outputs[0]!;
+    if (task.norm.op === 'batchNorm') batchNorm(scope, task.norm as Node<'batchNorm'>, result);
+    else batchNormInference(scope, task.norm as Node<'batchNormInference'>, result);
+  } else if (task.kind === 'normReluGrad') batchNormGrad(scope, task.norm, task.relu);
+  else if (task.kind === 'convGradBoth') convGradWeight(scope, task.weight, task.bias.outputs[0]!);
+  else if (task.kind === 'combination') combination(scope, task.value, task.terms);
+  else if (task.head.op === 'matmul') matmulChain(scope, task.head as Node<'matmul'>, task.links);
+  else binaryChain(scope, task.head, task.links);
+}

@@ -1,0 +1,280 @@
+import { sizeOf } from '../base/shape.ts';
+import type { Numbers } from '../tensor/backend.ts';
+import type { Shape } from '../tensor/program.ts';
+import {
+  type Argument,
+  algorithm,
+  argument,
+  postArgument,
+  propagation,
+  type Query,
+  query,
+  scratchpadMode,
+} from './constants.ts';
+import { type Format, Formats } from './format.ts';
+import { descriptionBytes, type FunctionName, type Library, operationBytes } from './library.ts';
+
+/** Where a tensor is: in the arena, at an offset that is decided when all calls are known, or in memory that is bound. */
+export type Place =
+  | { readonly kind: 'arena'; readonly bytes: number; readonly initial?: Float32Array }
+  | { readonly kind: 'bound'; readonly name: string };
+
+export interface Stored {
+  readonly format: Format;
+  readonly place: Place;
+  /** Where in its place it begins, in bytes. */
+  readonly start?: number;
+}
+
+/** What scripts work with: memory as it is at the time of the call. */
+export interface Access {
+  /** All elements of a tensor in plain format. */
+  view(stored: Stored): () => Numbers;
+  /** The address within the arena. */
+  offset(stored: Stored): number;
+}
+
+export interface PrimitiveCall {
+  readonly op: string;
+  readonly primitive: number;
+  readonly args: readonly (readonly [number, Stored])[];
+}
+/** What is done here rather than in the library. */
+interface ScriptCall {
+  readonly op: string;
+  readonly uses: readonly Stored[];
+  readonly script: (access: Access) => () => void;
+}
+export type Call = PrimitiveCall | ScriptCall;
+
+export const usesOf = (call: Call): readonly Stored[] =>
+  'script' in call ? call.uses : call.args.map(([, stored]) => stored);
+
+/** An operation that is applied to a result before it is written. */
+export type PostOp =
+  | { readonly kind: 'binary'; readonly algorithm: number; readonly operand: Stored }
+  | { readonly kind: 'eltwise'; readonly algorithm: number; readonly alpha?: number; readonly beta?: number }
+  | { readonly kind: 'sum' };
+
+export type Arguments = Readonly<Partial<Record<Argument, Stored>>>;
+
+/** A primitive's description, which knows the formats it wants. */
+export interface Described {
+  readonly handle: number;
+  readonly posts: readonly PostOp[];
+  /** The primitive, once it is used. */
+  primitive?: number;
+}
+
+/** Grows the list of calls. Descriptions live until `finish`, primitives until the executable is closed. */
+export class Recorder {
+  readonly library: Library;
+  readonly formats: Formats;
+  readonly calls: Call[] = [];
+  readonly #descriptions: number[] = [];
+  readonly #constants = new Map<string, Stored>();
+
+  constructor(library: Library) {
+    this.library = library;
+    this.formats = new Formats(library);
+  }
+
+  /** The description of an operation whose structure `init` fills. */
+  describe(
+    init: FunctionName,
+    args: readonly unknown[],
+    { posts = [], hint }: { posts?: readonly PostOp[]; hint?: Described | undefined } = {},
+  ): Described {
+    const operation = Buffer.alloc(operationBytes);
+    this.library.call(init, operation, ...args);
+    return this.#described(posts, (attributes) =>
+      this.library.handle('dnnl_primitive_desc_create', operation, attributes, this.library.engine, hint?.handle ?? 0),
+    );
+  }
+
+  #described(posts: readonly PostOp[], create: (attributes: number) => number): Described {
+    const { library } = this;
+    const attributes = library.handle('dnnl_primitive_attr_create');
+    const chain = posts.length > 0 ? library.handle('dnnl_post_ops_create') : 0;
+    try {
+      library.call('dnnl_primitive_attr_set_scratchpad_mode', attributes, scratchpadMode.user);
+      for (const post of posts) {
+        if (post.kind === 'sum') library.call('dnnl_post_ops_append_sum', chain, 1);
+        else if (post.kind === 'binary')
+          library.call('dnnl_post_ops_append_binary', chain, post.algorithm, post.operand.format);
+        else library.call('dnnl_post_ops_append_eltwise', chain, 1, post.algorithm, post.alpha ?? 0, post.beta ?? 0);
+      }
+      if (chain !== 0) library.call('dnnl_primitive_attr_set_post_ops', attributes, chain);
+      const handle = create(attributes);
+      this.#descriptions.push(handle);
+      return { handle, posts };
+    } finally {
+      if (chain !== 0) library.call('dnnl_post_ops_destroy', chain);
+      library.call('dnnl_primitive_attr_destroy', attributes);
+    }
+  }
+
+  wanted({ handle }: Described, what: Query): Format {
+    const pointer = this.library.raw.dnnl_primitive_desc_query_md(handle, query[what], 0);
+    return this.library.copyOf(pointer, descriptionBytes);
+  }
+
+  /** Appends a call; scratch memory is added as the primitive asks for it. */
+  execute(op: string, described: Described, args: Arguments, more: readonly (readonly [number, Stored])[] = []): void {
+    described.primitive ??= this.library.handle('dnnl_primitive_create', described.handle);
+    const scratch = this.wanted(described, 'scratchpad');
+    const bytes = this.formats.bytes(scratch);
+    this.calls.push({
+      op,
+      primitive: described.primitive,
+      args: [
+        ...Object.entries(args).map(([name, stored]) => [argument[name as Argument], stored!] as const),
+        ...more,
+        ...described.posts.flatMap((post, i) =>
+          post.kind === 'binary' ? [[postArgument(i), post.operand] as const] : [],
+        ),
+        ...(bytes > 0 ? [[argument.scratchpad, { format: scratch, place: { kind: 'arena', bytes } }] as const] : []),
+      ],
+    });
+  }
+
+  script(op: string, uses: readonly Stored[], script: ScriptCall['script']): void {
+    this.calls.push({ op, uses, script });
+  }
+
+  /** New memory. */
+  arena(format: Format): Stored {
+    return { format, place: { kind: 'arena', bytes: this.formats.bytes(format) } };
+  }
+
+  plain(shape: Shape): Stored {
+    return this.arena(this.formats.plain(shape));
+  }
+
+  /** Memory that holds one value everywhere and is never written again. */
+  constant(shape: Shape, value: number): Stored {
+    const key = `${value} [${shape}]`;
+    const known = this.#constants.get(key);
+    if (known !== undefined) return known;
+    const initial = new Float32Array(sizeOf(shape)).fill(value);
+    const stored: Stored = {
+      format: this.formats.plain(shape),
+      place: { kind: 'arena', bytes: initial.byteLength, initial },
+    };
+    this.#constants.set(key, stored);
+    return stored;
+  }
+
+  /** The same memory seen with another shape or another order. */
+  as(stored: Stored, format: Format): Stored {
+    return { ...stored, format };
+  }
+
+  /** A tensor that begins some elements further on. */
+  from(stored: Stored, elements: number, format: Format): Stored {
+    return { format, place: stored.place, start: (stored.start ?? 0) + 4 * elements };
+  }
+
+  copy(from: Stored, to: Stored, posts: readonly PostOp[] = []): void {
+    const { library } = this;
+    const described = this.#described(posts, (attributes) =>
+      library.handle(
+        'dnnl_reorder_primitive_desc_create',
+        from.format,
+        library.engine,
+        to.format,
+        library.engine,
+        attributes,
+      ),
+    );
+    this.execute('reorder', described, { src: from, dst: to });
+  }
+
+  binary(kind: number, a: Stored, b: Stored, dst: Stored, posts: readonly PostOp[] = []): void {
+    const described = this.describe('dnnl_binary_desc_init', [kind, a.format, b.format, dst.format], { posts });
+    this.execute('binary', described, { src: a, src1: b, dst });
+  }
+
+  /** Σ scale_i · source_i, all in one format. */
+  combine(sources: readonly (readonly [Stored, number])[], dst: Stored): void {
+    const { library } = this;
+    const described = this.#described([], (attributes) =>
+      library.handle(
+        'dnnl_sum_primitive_desc_create',
+        dst.format,
+        sources.length,
+        Float32Array.from(sources, ([, scale]) => scale),
+        Buffer.concat(sources.map(([{ format }]) => format)),
+        attributes,
+        library.engine,
+      ),
+    );
+    this.execute(
+      'sum',
+      described,
+      { dst },
+      sources.map(([source], i) => [1024 + i, source] as const),
+    );
+  }
+
+  concat(sources: readonly Stored[], axis: number, dst: Stored): void {
+    const { library } = this;
+    const described = this.#described([], (attributes) =>
+      library.handle(
+        'dnnl_concat_primitive_desc_create',
+        dst.format,
+        sources.length,
+        axis,
+        Buffer.concat(sources.map(({ format }) => format)),
+        attributes,
+        library.engine,
+      ),
+    );
+    this.execute(
+      'concat',
+      described,
+      { dst },
+      sources.map((source, i) => [1024 + i, source] as const),
+    );
+  }
+
+  activation(kind: number, src: Stored, dst: Stored): void {
+    const described = this.describe('dnnl_eltwise_forward_desc_init', [propagation.training, kind, src.format, 0, 0]);
+    this.execute('eltwise', described, { src, dst });
+  }
+
+  /** dst = a · b (+ bias), formats may be strided. */
+  matmul(a: Stored, b: Stored, dst: Stored, bias?: Stored, posts: readonly PostOp[] = []): void {
+    const described = this.describe('dnnl_matmul_desc_init', [a.format, b.format, bias?.format ?? null, dst.format], {
+      posts,
+    });
+    this.execute('matmul', described, { src: a, weights: b, dst, ...(bias && { bias }) });
+  }
+
+  /** Sums over leading or trailing elements of [rows, columns]. */
+  sumRows(x: Stored, rows: number, columns: number, dst: Stored): void {
+    const { formats } = this;
+    this.matmul(
+      this.constant([1, rows], 1),
+      this.as(x, formats.plain([rows, columns])),
+      this.as(dst, formats.plain([1, columns])),
+    );
+  }
+
+  sumColumns(x: Stored, rows: number, columns: number, dst: Stored): void {
+    const { formats } = this;
+    const [src, out] = [this.as(x, formats.plain([rows, columns])), this.as(dst, formats.plain([rows, 1]))];
+    // The library refuses to sum over a single element.
+    if (columns === 1) {
+      this.copy(src, out);
+      return;
+    }
+    const described = this.describe('dnnl_reduction_desc_init', [algorithm.sum, src.format, out.format, 0, 0]);
+    this.execute('reduction', described, { src, dst: out });
+  }
+
+  /** Descriptions are needed no more. */
+  finish(): void {
+    for (const handle of this.#descriptions.splice(0)) this.library.call('dnnl_primitive_desc_destroy', handle);
+  }
+}
