@@ -8,9 +8,10 @@ static int order(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *times, int count) {
+/* Other programs only ever add to it, so the fast ones count: a tenth is faster. */
+static double fast(double *times, int count) {
   qsort(times, count, sizeof *times, order);
-  return times[count / 2];
+  return times[count / 10];
 }
 
 static void finish(int count, MPI_Request *requests) {
@@ -25,6 +26,8 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   int peer = 1 - rank;
   float *out = calloc(floats, sizeof *out), *in = calloc(floats, sizeof *in);
+  /* Memory that was never written is one page of zeros, which is faster to send than any row. */
+  for (int i = 0; i < floats; i++) out[i] = in[i] = 1;
   double *times = malloc(20 * repetitions * sizeof *times);
   MPI_Request requests[2];
 
@@ -38,7 +41,7 @@ int main(int argc, char **argv) {
     }
     if (i >= 0) times[i] = MPI_Wtime() - start;
   }
-  double latency = median(times, 20 * repetitions) / 2;
+  double latency = fast(times, 20 * repetitions) / 2;
   MPI_Request_free(&requests[0]);
   MPI_Request_free(&requests[1]);
 
@@ -50,7 +53,7 @@ int main(int argc, char **argv) {
     finish(2, requests);
     if (i >= 0) times[i] = MPI_Wtime() - start;
   }
-  double exchange = median(times, repetitions);
+  double exchange = fast(times, repetitions);
   MPI_Request_free(&requests[0]);
   MPI_Request_free(&requests[1]);
 
@@ -59,7 +62,7 @@ int main(int argc, char **argv) {
     MPI_Allreduce(out, in, floats, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
     if (i >= 0) times[i] = MPI_Wtime() - start;
   }
-  double allreduce = median(times, repetitions);
+  double allreduce = fast(times, repetitions);
 
   double start = MPI_Wtime();
   for (int i = 0; i < 1000000; i++) MPI_Comm_rank(MPI_COMM_WORLD, &provided);

@@ -69,7 +69,7 @@ try {
       return [name, unit, there.toPrecision(3), here.toPrecision(3), (there / here).toFixed(2)];
     };
     console.log(
-      `${ours[0]!.transport}, ${values.model}, ${ours[0]!.parameters} floats, best median of ${values.rounds}\n`,
+      `${ours[0]!.transport}, ${values.model}, ${ours[0]!.parameters} floats, best of ${values.rounds} in turn\n`,
     );
     console.log(
       table(

@@ -5,7 +5,7 @@ import type { Group, Message } from '../transport/group.ts';
 import { openTransport, shareTransport } from '../transport/threads.ts';
 import type { World } from '../transport/world.ts';
 
-/** How fast rows go between processes. Times are medians; bytes of one direction are counted, while both are in use. */
+/** How fast rows go between processes. A tenth of the messages is faster than these times; bytes of one direction are counted, while both are in use. */
 export interface TransportFigures {
   readonly ranks: number;
   readonly transport: string;
@@ -33,8 +33,8 @@ function timesMs(repetitions: number, work: () => void): number[] {
   });
 }
 
-/** Ranks that only waited have measured nothing. */
-const median = (times: readonly number[]) => (times.length === 0 ? 0 : quantile(times, 0.5));
+/** Other programs only ever add to it, so the fast ones count: a tenth is faster. Ranks that only waited have measured nothing. */
+const fast = (times: readonly number[]) => (times.length === 0 ? 0 : quantile(times, 0.1));
 
 const gigabytesPerSecond = (floats: number, ms: number) => (4 * floats) / ms / 1e6;
 
@@ -52,25 +52,25 @@ export async function benchTransport(world: World, parameters: number, repetitio
   group.barrier();
   const sizes = [...new Set([Math.ceil(parameters / place.count), parameters])];
   const exchanges = sizes.map((floats) => {
-    const ms = median(pair(floats, repetitions));
+    const ms = fast(pair(floats, repetitions));
     group.barrier();
     return { floats, ms, gigabytesPerSecond: gigabytesPerSecond(floats, ms) };
   });
   const transport = await openTransport(shareTransport(1, place.count, parameters, { place }), 0);
   const rows = transport.rows('current');
   rows.write(place.index, new Float32Array(parameters).fill(place.index));
-  const meanMs = median(timesMs(repetitions, () => transport.mean(rows)));
+  const meanMs = fast(timesMs(repetitions, () => transport.mean(rows)));
   const expected = (place.count - 1) / 2;
   const found = transport.mean(rows).views(0)[0]![0]!;
   if (Math.abs(found - expected) > 1e-3) throw new Error(`the mean of 0 to ${place.count - 1} came out as ${found}`);
   transport.close();
   const [from, to] = [new Float32Array(parameters).fill(1), new Float32Array(parameters)];
-  const copyMs = median(timesMs(repetitions, () => to.set(from)));
+  const copyMs = fast(timesMs(repetitions, () => to.set(from)));
   return {
     ranks: place.count,
     transport: world.transport,
     parameters,
-    latencyUs: (1000 * median(latency)) / 2,
+    latencyUs: (1000 * fast(latency)) / 2,
     callNs: await callNs(place),
     exchanges,
     meanMs,

@@ -23,7 +23,10 @@ export function command(): Command {
       console.log(`${run.id}: ${summary.status}${summary.reason === null ? '' : `, ${summary.reason}`}`);
       console.log(
         fields([
-          ['steps', `${number(summary.steps)} on ${number(summary.replicas)} replicas, ${context.workers} workers`],
+          [
+            'steps',
+            `${number(summary.steps)} on ${number(summary.replicas)} replicas, ${context.workers} workers${(context.processes ?? 1) > 1 ? ` in each of ${context.processes} processes over ${context.transport}` : ''}`,
+          ],
           [
             'test accuracy',
             accuracy ? `${percent(accuracy.mean)} (${percent(accuracy.min)} to ${percent(accuracy.max)})` : '–',
