@@ -23,6 +23,7 @@ let wrong = 0;
 let largest = 0;
 for (let seed = first; seed < first + count; seed++) {
   const { program, inputs } = randomStep(seed);
+  if (seed % 1000 === 0) console.log(`${seed - first} programs, ${wrong} wrong`);
   if (count === 1) console.log(print(program));
   try {
     const wanted = await outputsOf(onnx, program, inputs);

@@ -1,14 +1,25 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
-import { add, batchNorm, matmul, mean, relu, reshape, softmaxCrossEntropy } from '../tensor/operations.ts';
+import {
+  add,
+  batchNorm,
+  conv2d,
+  matmul,
+  maxPool,
+  mean,
+  relu,
+  reshape,
+  softmaxCrossEntropy,
+} from '../tensor/operations.ts';
 import { f32, i32 } from '../tensor/program.ts';
 import { trace } from '../tensor/trace.ts';
 import { planArena } from './arena.ts';
 import { onednn } from './backend.ts';
 import { fuse } from './fuse.ts';
 import { loadLibrary } from './library.ts';
-import type { Call, Place } from './recorder.ts';
+import { lower } from './lowering.ts';
+import { type Call, type Place, Recorder } from './recorder.ts';
 
 const missing = await loadLibrary().then(
   () => undefined,
@@ -105,6 +116,43 @@ installed(`memory${reason}`, () => {
     const script = fileURLToPath(new URL('../../test/onednn/collect.ts', import.meta.url));
     const output = execFileSync(process.execPath, ['--expose-gc', '--import', 'tsx', script], { encoding: 'utf8' });
     expect(output.trim()).toBe('same');
+  });
+});
+
+it('tells convolutions of one shape with and without bias apart', async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const program = trace((t) => {
+    const [x, w] = [t.input('x', f32(1, 1, 2, 2)), t.input('w', f32(1, 1, 1, 1))];
+    return { biased: conv2d(x, w, { bias: t.input('b', f32(1)) }), plain: conv2d(x, w) };
+  });
+  const [biased, plain] = [new Float32Array(4), new Float32Array(4)];
+  const executable = await onednn.compile(program);
+  const given = { x: Float32Array.of(1, 2, 3, 4), w: Float32Array.of(2), b: Float32Array.of(10) };
+  await executable.bind({ ...given, biased, plain })();
+  expect([[...biased], [...plain]]).toEqual([
+    [12, 14, 16, 18],
+    [2, 4, 6, 8],
+  ]);
+  await executable.close();
+});
+
+it('names the op that the library refuses', async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  // Its pooling has no window beyond the image, which programs cannot ask for but other callers might.
+  const program = trace((t) => ({ y: maxPool(t.input('x', f32(1, 1, 4, 4)), 2) }));
+  const stretched = { ...program, types: [f32(1, 1, 4, 4), f32(1, 1, 9, 9)] };
+  const library = await loadLibrary();
+  expect(() => lower(stretched, new Recorder(library), () => undefined as never)).toThrow(
+    'oneDNN cannot run maxPool(f32[1,1,4,4]): dnnl_pooling_forward_desc_init: invalid arguments',
+  );
+});
+
+it('says how many axes a tensor may have', async (context) => {
+  if (missing !== undefined) context.skip(missing);
+  const program = trace((t) => ({ y: relu(t.input('x', f32(...Array<number>(13).fill(1)))) }));
+  await expect(onednn.compile(program)).rejects.toMatchObject({
+    name: 'UserError',
+    message: 'oneDNN knows tensors of at most 12 axes, not [1,1,1,1,1,1,1,1,1,1,1,1,1]',
   });
 });
 

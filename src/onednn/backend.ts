@@ -38,6 +38,8 @@ interface BoundMemory {
 
 /** Some of the memory of a run, looked at once. */
 interface Part {
+  /** Kept, for the library has their addresses. */
+  readonly buffers: Buffers;
   /** Numbers of the inputs and outputs it has. */
   readonly names: Int32Array;
   /** Index of a bound memory object, and its address. */
@@ -143,12 +145,18 @@ class OneDnnExecutable implements Executable {
 
   bind(...buffers: readonly Buffers[]): Run {
     const parts = buffers.map((each) => this.#partOf(each));
-    if (!this.#isComplete(parts)) checkComplete(this.program, (name) => buffers.some((each) => name in each));
-    if (mayOverlap(parts)) checkOverlap(this.program, Object.assign({}, ...buffers));
+    this.#check(parts);
     return async () => {
       if (this.#closed) throw new UserError('this executable is closed');
       this.#run(parts);
     };
+  }
+
+  #check(parts: readonly Part[]): void {
+    if (this.#isComplete(parts) && !mayOverlap(parts)) return;
+    const all: Buffers = Object.assign({}, ...parts.map(({ buffers }) => buffers));
+    checkComplete(this.program, (name) => name in all);
+    checkOverlap(this.program, all);
   }
 
   /** Whether every name has memory; quick, for it is asked before every step of a replica. */
@@ -169,6 +177,7 @@ class OneDnnExecutable implements Executable {
       hulls.set(buffer, [Math.min(first, byteOffset), Math.max(last, byteOffset + byteLength)]);
     }
     const part: Part = {
+      buffers,
       names: Int32Array.from(Object.keys(buffers), (name) => this.#names.get(name)!),
       addresses: this.#bound.flatMap(({ name, start }, i) => {
         const memory = buffers[name];

@@ -1,3 +1,4 @@
+import { UserError } from '../base/error.ts';
 import { sizeOf } from '../base/shape.ts';
 import type { Shape } from '../tensor/program.ts';
 import { dataType, formatTag } from './constants.ts';
@@ -8,15 +9,14 @@ export type Format = Buffer;
 
 const maxAxes = 12;
 
-const int64s = (values: readonly number[]) => {
+/** Sizes, strides or offsets along each axis, as the library reads them. */
+export function dimensions(values: readonly number[]): BigInt64Array {
   const all = new BigInt64Array(maxAxes);
   values.forEach((value, i) => {
     all[i] = BigInt(value);
   });
   return all;
-};
-/** Sizes, strides or offsets along each axis, as the library reads them. */
-export const dimensions = int64s;
+}
 
 export function rowMajor(shape: Shape): number[] {
   return shape.map((_, axis) => sizeOf(shape.slice(axis + 1)));
@@ -43,6 +43,10 @@ export class Formats {
 
   /** A stride of 0 repeats along its axis. */
   strided(shape: Shape, strides: readonly number[]): Format {
+    if (shape.length > maxAxes)
+      throw new UserError(`oneDNN knows tensors of at most ${maxAxes} axes, not [${shape}]`, {
+        hint: 'use --backend onnx',
+      });
     const format = Buffer.alloc(descriptionBytes);
     const [sizes, steps] = shape.length === 0 ? [[1], [1]] : [shape, strides];
     this.#library.call(

@@ -1,6 +1,10 @@
+import { UserError } from '../base/error.ts';
 import type { TensorKernel } from '../kernel/tensor.ts';
+import { printType } from '../tensor/print.ts';
 import type { Node, OpKind, Program } from '../tensor/program.ts';
+
 import { fuse, type Task } from './fuse.ts';
+import { OneDnnError } from './library.ts';
 import { binaryChain, combination, elementwise } from './lower/elementwise.ts';
 import { recurrentRules } from './lower/lstm.ts';
 import { batchNorm, batchNormGrad, batchNormInference, norms } from './lower/norm.ts';
@@ -20,9 +24,34 @@ export function lower(program: Program, recorder: Recorder, kernel: () => Tensor
     ...recurrentRules(kernel),
   };
   const scope = new Scope(recorder, program);
-  for (const task of fuse(program)) lowerTask(scope, rules, task);
-  scope.finish();
-  recorder.finish();
+  try {
+    for (const task of fuse(program)) named(task, program, () => lowerTask(scope, rules, task));
+    scope.finish();
+  } finally {
+    recorder.finish();
+  }
+}
+
+/** What the library refuses is the user's to know: which op, on which shapes. */
+function named(task: Task, { types }: Program, work: () => void): void {
+  try {
+    work();
+  } catch (cause) {
+    if (!(cause instanceof OneDnnError)) throw cause;
+    const { op, inputs } = nodeOf(task);
+    const shapes = inputs.map((value) => printType(types[value]!)).join(', ');
+    throw new UserError(`oneDNN cannot run ${op}(${shapes}): ${cause.message}`, {
+      hint: 'use --backend onnx',
+      cause,
+    });
+  }
+}
+
+function nodeOf(task: Task): Pick<Node, 'inputs'> & { readonly op: string } {
+  if (task.kind === 'combination') return { op: 'add', inputs: [...task.terms.keys()] };
+  if (task.kind === 'chain') return task.head;
+  if (task.kind === 'convGradBoth') return task.weight;
+  return task.kind === 'node' ? task.node : task.norm;
 }
 
 function lowerTask(scope: Scope, rules: Rules<OpKind>, task: Task): void {

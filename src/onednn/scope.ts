@@ -1,5 +1,5 @@
 import { sizeOf } from '../base/shape.ts';
-import type { Program, Shape, Value } from '../tensor/program.ts';
+import type { Program, Shape, Value, Window } from '../tensor/program.ts';
 import { type Format, rowMajor, shapeOf } from './format.ts';
 import type { Described, Recorder, Stored } from './recorder.ts';
 
@@ -8,6 +8,8 @@ export interface Kept {
   readonly described: Described;
   readonly src: Stored;
   readonly workspace: Stored | undefined;
+  /** Of a pooling. */
+  readonly window?: Window;
 }
 
 /**

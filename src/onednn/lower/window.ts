@@ -24,7 +24,8 @@ type Shapes = ReturnType<typeof convolution>;
 function forward(scope: Scope, { x, weight, y, window, key }: Shapes, bias?: Format): Described {
   const { recorder } = scope;
   const { formats } = recorder;
-  const known = bias === undefined ? scope.hints.get(key) : undefined;
+  const own = bias === undefined ? key : `${key} with bias`;
+  const known = scope.hints.get(own);
   if (known !== undefined) return known;
   const described = recorder.describe('dnnl_convolution_forward_desc_init', [
     propagation.training,
@@ -35,23 +36,25 @@ function forward(scope: Scope, { x, weight, y, window, key }: Shapes, bias?: For
     formats.any(y),
     ...window,
   ]);
-  scope.hints.set(key, described);
+  scope.hints.set(own, described);
   return described;
 }
 
-/**
- * The value in a layout that convolutions like: norms and poolings of plain images are slow. Asked of the library, which alone
- * knows what this processor's is.
- */
-export function asImages(scope: Scope, x: Value): Stored {
+/** The layout in which convolutions like such images: asked of the library, which alone knows what this processor's is. */
+function imageFormat(scope: Scope, shape: Shape): Format {
   const { recorder } = scope;
-  const { formats } = recorder;
+  const channels = shape[1]!;
+  const pointwise = { stride: [1, 1], padding: [0, 0], groups: 1 } as const;
+  return recorder.wanted(forward(scope, convolution(shape, [channels, channels, 1, 1], shape, pointwise)), 'src');
+}
+
+/** The value as images of that layout, where it is plain: norms of plain images are slow. */
+export function asImages(scope: Scope, x: Value): Stored {
   const current = scope.current(x);
   const shape = scope.shape(x);
-  if (shape.length !== 4 || shape[2]! * shape[3]! === 1 || !formats.isPlain(current.format)) return current;
-  const weight = [shape[1]!, shape[1]!, 1, 1];
-  const shapes = convolution(shape, weight, shape, { stride: [1, 1], padding: [0, 0], groups: 1 });
-  return scope.read(x, recorder.wanted(forward(scope, shapes), 'src'));
+  const plain = scope.recorder.formats.isPlain(current.format);
+  if (shape.length !== 4 || shape[2]! * shape[3]! === 1 || !plain) return current;
+  return scope.read(x, imageFormat(scope, shape));
 }
 
 const conv2d: Rule<'conv2d'> = (scope, { inputs, outputs, attributes }) => {
@@ -125,6 +128,8 @@ export function convGradWeight(
 
 const windowOf = ({ stride, kernel, padding }: Window) => [stride, kernel, padding, padding].map(dimensions);
 
+const windowKey = (window: Window | undefined) => [window?.kernel, window?.stride, window?.padding];
+
 const poolAlgorithm = { maxPool: algorithm.maxPool, avgPool: algorithm.avgPool } as const;
 
 /** Appends the forward pass and keeps what its gradient needs. */
@@ -147,7 +152,7 @@ function pool(
   const workspace = op === 'maxPool' ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
   const dst = target(recorder.wanted(described, 'dst'));
   recorder.execute(op, described, { src, dst, ...(workspace && { workspace }) });
-  return { described, src, workspace };
+  return { described, src, workspace, window };
 }
 
 const poolForward: Rule<'maxPool' | 'avgPool'> = (scope, { op, inputs, outputs, attributes }) => {
@@ -159,7 +164,7 @@ const poolForward: Rule<'maxPool' | 'avgPool'> = (scope, { op, inputs, outputs, 
 function poolBackward(
   scope: Scope,
   op: 'maxPool' | 'avgPool',
-  { described: hint, src, workspace }: Kept,
+  { described: hint, format, workspace }: { described: Described; format: Format; workspace?: Stored | undefined },
   dy: Value,
   dx: Value,
   window: Window,
@@ -168,12 +173,12 @@ function poolBackward(
   const dstFormat = recorder.wanted(hint, 'dst');
   const described = recorder.describe(
     'dnnl_pooling_backward_desc_init',
-    [poolAlgorithm[op], src.format, dstFormat, ...windowOf(window)],
+    [poolAlgorithm[op], format, dstFormat, ...windowOf(window)],
     { hint },
   );
   recorder.execute(`${op}Grad`, described, {
     diffDst: scope.read(dy, dstFormat),
-    diffSrc: scope.target(dx, src.format),
+    diffSrc: scope.target(dx, format),
     ...(workspace && { workspace }),
   });
 }
@@ -181,28 +186,32 @@ function poolBackward(
 const maxPoolGrad: Rule<'maxPoolGrad'> = (scope, { inputs, outputs, attributes }) => {
   const [dy, x, y] = inputs as [Value, Value, Value];
   const given = scope.kept.get(y);
-  const fits = given?.workspace !== undefined && given.src.place === scope.current(x).place;
+  const fits =
+    given?.workspace !== undefined &&
+    given.src.place === scope.current(x).place &&
+    JSON.stringify(windowKey(given.window)) === JSON.stringify(windowKey(attributes));
   // Where each largest element was is known to the forward pass alone: without it, it is done again.
   const kept = fits
     ? given
     : pool(scope, 'maxPool', scope.current(x), attributes, scope.shape(y), (format) => scope.recorder.arena(format));
-  poolBackward(scope, 'maxPool', kept, dy, outputs[0]!, attributes);
+  poolBackward(scope, 'maxPool', { ...kept, format: kept.src.format }, dy, outputs[0]!, attributes);
 };
 
 const avgPoolGrad: Rule<'avgPoolGrad'> = (scope, { inputs, outputs, attributes }) => {
   const { recorder } = scope;
+  const { formats } = recorder;
   const dy = inputs[0]!;
   const { shape } = attributes;
-  // In the layout that dy has: blocked ones differ in nothing but their sizes, but only the library can make them.
-  const hint = recorder.describe('dnnl_pooling_forward_desc_init', [
+  const given = scope.layout(dy);
+  const format = given === undefined || formats.isPlain(given) ? formats.plain(shape) : imageFormat(scope, shape);
+  const described = recorder.describe('dnnl_pooling_forward_desc_init', [
     propagation.training,
     poolAlgorithm.avgPool,
-    recorder.formats.plain(shape),
-    recorder.formats.any(scope.shape(dy)),
+    format,
+    formats.any(scope.shape(dy)),
     ...windowOf(attributes),
   ]);
-  const src: Stored = { format: recorder.formats.plain(shape), place: { kind: 'arena', bytes: 0 } };
-  poolBackward(scope, 'avgPool', { described: hint, src, workspace: undefined }, dy, outputs[0]!, attributes);
+  poolBackward(scope, 'avgPool', { described, format }, dy, outputs[0]!, attributes);
 };
 
 /** [n, c, h, w] → [n, c] for images that are not plain: a pooling over all of each; false where it does not apply. */
