@@ -108,7 +108,7 @@ describe('the page as a file', () => {
   it('is far below 5 MB for 6 runs of 160 steps at 64 replicas', async () => {
     const page = reportHtml(await buildReport(await store(folder(), 64, 20)));
     expect(page.length).toBeGreaterThan(300_000);
-    expect(Buffer.byteLength(page)).toBeLessThan(1_500_000);
+    expect(Buffer.byteLength(page)).toBeLessThan(1_000_000);
   });
 
   it('gets fewer points, and says so, where a report has too many numbers', async () => {

@@ -48,7 +48,7 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     expect(status).toBe(0);
     report = JSON.parse(stdout);
     browser = await launch();
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     await browser?.close();
     remove?.();
