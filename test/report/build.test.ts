@@ -94,6 +94,14 @@ describe('one scale, one seed', () => {
     expect(holds(found)).toEqual({ scale: null, connections: true, variance: true, ada: true });
   });
 
+  it('says nothing of an Ada that keeps all connections', async () => {
+    await store(paper.slice(0, -1));
+    await store(paper.slice(-1), {}, { connections: 3, sentBytes: 300 });
+    const found = await report();
+    expect(holds(found).ada).toBeNull();
+    expect(finding(found, 'ada')).toMatch(/it is the complete topology/);
+  });
+
   it('has curves and costs as they were stored', async () => {
     await store(paper.slice(3, 4));
     const { runs, groups } = await report();
