@@ -8,3 +8,5 @@ export { findRun, listRuns, type Run } from './store/runs.ts';
 export { type RunSummary, summarizeRun } from './store/summary.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';
 export { buildTopology, type Topology } from './topology/topology.ts';
+export { openWorld } from './transport/choose.ts';
+export type { World } from './transport/world.ts';
