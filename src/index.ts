@@ -12,3 +12,5 @@ export { findRun, listRuns, type Run, standing } from './store/runs.ts';
 export { Tables, tidyTables } from './store/tables.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';
 export { buildTopology, type Topology } from './topology/topology.ts';
+export { openWorld } from './transport/choose.ts';
+export type { World } from './transport/world.ts';
