@@ -47,14 +47,24 @@ const graceSeconds = 5;
  * more. A rank that has lost others ends the launcher above it, if that is still there after a while.
  */
 export function endLauncher(): void {
-  const path = `/proc/${process.ppid}/comm`;
-  let name: string;
-  try {
-    name = readFileSync(path, 'utf8').trim();
-  } catch {
-    return;
-  }
-  if (!/^(mpirun|mpiexec|orterun|orted|prterun|prted)/.test(name)) return;
-  const script = `sleep ${graceSeconds}; [ "$(cat ${path} 2>/dev/null)" = "${name}" ] && kill -9 ${process.ppid}`;
+  const launcher = ancestors().find(({ name }) => /^(mpirun|mpiexec|orterun|orted|prterun|prted)/.test(name));
+  if (launcher === undefined) return;
+  const { pid, name } = launcher;
+  const script = `sleep ${graceSeconds}; [ "$(cat /proc/${pid}/comm 2>/dev/null)" = "${name}" ] && kill -9 ${pid}`;
   spawn('sh', ['-c', script], { detached: true, stdio: 'ignore' }).unref();
+}
+
+/** The processes above this one, nearest first: npx or a script may stand between a launcher and a rank. */
+function ancestors(): { readonly pid: number; readonly name: string }[] {
+  const found: { pid: number; name: string }[] = [];
+  try {
+    for (let pid = process.ppid; pid > 1; ) {
+      const [, name, parent] = /^\d+ \((.*)\) \S+ (\d+)/s.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))!;
+      found.push({ pid, name: name! });
+      pid = Number(parent);
+    }
+  } catch {
+    // No /proc here, or a process that is gone: what was found is all there is.
+  }
+  return found;
 }
