@@ -28,7 +28,7 @@ function killer(runs: string): { meanwhile(): boolean; at(): number } {
   let killedAt = 0;
   return {
     meanwhile() {
-      const victim = hasCheckpoint(runs) ? processOf(1, runs) : undefined;
+      const victim = hasCheckpoint(runs) ? processOf(1, folder, runs) : undefined;
       if (victim === undefined) return false;
       process.kill(victim, 'SIGKILL');
       killedAt = performance.now();

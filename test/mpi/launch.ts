@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { it } from 'vitest';
 
@@ -79,8 +79,8 @@ export function shasOf({ status, stdout, stderr }: Ended): Record<string, string
   return Object.fromEntries(summaries.map(({ name, paramsSha256 }) => [name, paramsSha256]));
 }
 
-/** The process of a rank below this folder of runs, found by what the launcher put into its environment. */
-export function processOf(rank: number, runs: string): number | undefined {
+/** The process of a rank that was started in a folder for these runs, found by what the launcher put into its environment. */
+export function processOf(rank: number, folder: string, runs: string): number | undefined {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
@@ -89,7 +89,8 @@ export function processOf(rank: number, runs: string): number | undefined {
         const started = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
         const told = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');
         const isRank = told.includes(`OMPI_COMM_WORLD_RANK=${rank}`) || told.includes(`PMI_RANK=${rank}`);
-        return isRank && started.includes(runs) && started[0] === process.execPath;
+        const here = readlinkSync(`/proc/${pid}/cwd`) === folder;
+        return isRank && here && started.includes(runs) && started[0] === process.execPath;
       } catch {
         return false;
       }
