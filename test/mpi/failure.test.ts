@@ -59,7 +59,8 @@ describe('a rank that is killed', () => {
         const told = stdout + stderr;
         const ranks = /^ranks 0–2 on \S+, processes (\d+) (\d+) (\d+)$/m.exec(told)!;
         if (library === 'openmpi') expect(told).toMatch(/process rank 1 with PID \d+ on node \S+ exited on signal 9/);
-        else expect(told).toMatch(new RegExp(`PID ${ranks[2]} RUNNING AT`));
+        // On a busy machine MPICH's launcher may name one of those that it ended itself.
+        else expect(told).toMatch(new RegExp(`PID (${ranks.slice(1).join('|')}) RUNNING AT`));
         const [id] = readdirSync(join(folder, runs));
         const resumed = await dbench(['run', '--resume', id!, '--runs', runs, '--json'], folder, elsewhere[library]);
         expect(shasOf(resumed)).toEqual(sha);
@@ -71,7 +72,7 @@ describe('a rank that is killed', () => {
     const launch = mpirun('mpich', 3).join(' ');
     const args = ['run', 'long.yaml', '--runs', 'retried', '--json', '--launch', launch, '--retries', '1'];
     const ended = await run([process.execPath, main, ...args], folder, kill);
-    expect(ended.stderr).toMatch(/rank 1 on \S+ \(process \d+\) ended with code 9\n.*starting them again \(1 of 1\)/);
+    expect(ended.stderr).toMatch(/rank \d on \S+ \(process \d+\) ended with code 9\n.*starting them again \(1 of 1\)/);
     expect(shasOf(ended)).toEqual(sha);
     expect(readdirSync(join(folder, 'retried'))).toHaveLength(1);
   });
