@@ -163,8 +163,10 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     expect([darkGround, lightGround]).toEqual(['rgb(14, 19, 24)', 'rgb(244, 246, 249)']);
     expect(lightFigure).not.toBe(darkFigure);
     await page.emulateMedia({ colorScheme: 'light' });
+    // A change is told with the next frame: without one in between there is none.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
     await page.emulateMedia({ colorScheme: 'dark' });
-    await expect.poll(ground).toBe(darkGround);
+    await expect.poll(ground, { timeout: 10_000 }).toBe(darkGround);
     await page.close();
   });
 
