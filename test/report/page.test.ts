@@ -200,7 +200,7 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     const width = async () => Number(await page.locator('#learning .drawing > svg').getAttribute('width'));
     const before = await width();
     await page.setViewportSize({ width: 600, height: 900 });
-    await expect.poll(width).toBeLessThan(before - 500);
+    await expect.poll(width, { timeout: 10_000 }).toBeLessThan(before - 500);
     await page.close();
   });
 
@@ -211,7 +211,9 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     const { x, y, width, height } = (await drawing.boundingBox())!;
     await page.mouse.move(x + width / 2, y + height / 2);
     await page.mouse.move(x + width / 2 + 1, y + height / 2);
-    await expect.poll(() => page.locator('#distance [aria-label=tip]').textContent()).toMatch(/step \d+.*Ξ/s);
+    await expect
+      .poll(() => page.locator('#distance [aria-label=tip]').textContent(), { timeout: 10_000 })
+      .toMatch(/step \d+.*Ξ/s);
     await page.close();
   });
 
