@@ -48,7 +48,7 @@ export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
   const { world = alone, workers } = options;
   const threads = workersFor(experiment.replicas, workers, world.place);
-  const dataset = await dataFor(experiment);
+  const dataset = await dataFor(experiment, world);
   if (world.rank > 0) return yield* follow(experiment, dataset, options);
   const backend = await chooseBackend(options.backend);
   const context = machineContext(threads, backend, world);
@@ -58,7 +58,7 @@ export async function* run(experiment: Experiment, options: RunOptions): AsyncGe
 /** Continues from the newest checkpoint, to the same bits as if the run had never been interrupted. */
 export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): AsyncGenerator<Progress> {
   const { world = alone } = options;
-  if (world.rank > 0) return yield* follow(run.experiment, await dataFor(run.experiment), options);
+  if (world.rank > 0) return yield* follow(run.experiment, await dataFor(run.experiment, world), options);
   const result = readResult(run);
   if (result !== undefined && result.status !== 'stopped')
     throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
@@ -66,7 +66,7 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
     });
   await refuseSecond(run);
   const backend = await backendOf(run, options.backend);
-  yield* go(run, await dataFor(run.experiment), { ...options, backend });
+  yield* go(run, await dataFor(run.experiment, world), { ...options, backend });
 }
 
 /** The backend that a run began with: another would not give the same bits. */
@@ -80,7 +80,14 @@ async function backendOf(run: Run, wished: BackendChoice = 'auto'): Promise<Back
 }
 
 /** The data, once it is known that the experiment fits them: what cannot start leaves no folder behind. */
-async function dataFor(experiment: Experiment): Promise<Dataset> {
+async function dataFor(experiment: Experiment, { place }: World): Promise<Dataset> {
+  if (place?.survive && experiment.algorithm.kind === 'centralized')
+    throw new UserError(
+      `${experiment.name}: the centralized algorithm needs all ranks, it cannot survive the loss of one`,
+      {
+        hint: 'leave out --survive; a run that was cut off goes on with: dbench run --resume',
+      },
+    );
   const dataset = await loadData(experiment.data, { seed: experiment.seed });
   rowLength(experiment, dataset);
   return dataset;

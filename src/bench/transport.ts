@@ -2,7 +2,8 @@ import { availableParallelism } from 'node:os';
 import { UserError } from '../base/error.ts';
 import { quantile } from '../base/statistics.ts';
 import type { Group, Message } from '../transport/group.ts';
-import { openTransport, shareTransport } from '../transport/threads.ts';
+import { shareTransport } from '../transport/shared.ts';
+import { openTransport } from '../transport/threads.ts';
 import type { World } from '../transport/world.ts';
 
 /** How fast rows go between processes. A tenth of the messages is faster than these times; bytes of one direction are counted, while both are in use. */

@@ -30,7 +30,7 @@ export function command(): Command {
   return command.action(async (options: Options) => {
     const model = modelSettings(options.model, options);
     const parameters = rowSize(evalStep(buildModel(model, taskOf(model, options)), 1).params);
-    const world = await openWorld('mpi', options.timeout);
+    const world = await openWorld('mpi', { timeoutSeconds: options.timeout });
     const found = await benchTransport(world, parameters, options.repetitions);
     await world.close();
     if (world.rank > 0) return;

@@ -25,23 +25,32 @@ export function interruptible({ rank, size }: World): { signal: AbortSignal; rel
   };
 }
 
-/** Follows one run to its end; the run as it was stored, which only rank 0 knows. */
+export interface Followed {
+  /** As it was stored, which only rank 0 knows. */
+  readonly stored: Run | undefined;
+  /** Whether ranks were lost on the way: no other run can follow, it would need all of them. */
+  readonly lost: boolean;
+}
+
+/** Follows one run to its end. */
 export async function follow(
   events: AsyncGenerator<Progress>,
   progress: RunProgress | undefined,
   note?: (id: string) => void,
-): Promise<Run | undefined> {
+): Promise<Followed> {
   let stored: Run | undefined;
+  let lost = false;
   try {
     for await (const event of events) {
       if (event.type === 'run') {
         stored = event.run;
         note?.(stored.id);
       }
+      if (event.type === 'lost') lost = true;
       progress?.tell(event);
     }
   } finally {
     progress?.close();
   }
-  return stored;
+  return { stored, lost };
 }

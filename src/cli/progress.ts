@@ -1,5 +1,5 @@
 import { mean } from '../base/statistics.ts';
-import type { EvaluationEvent, StartEvent, StepEvent } from '../engine/event.ts';
+import { type EvaluationEvent, lossText, type StartEvent, type StepEvent } from '../engine/event.ts';
 import type { Progress } from '../run.ts';
 import { number } from './print.ts';
 
@@ -43,6 +43,10 @@ export class RunProgress {
     if (event.type === 'evaluation') this.#evaluation = event;
     if (this.#out.isTTY) this.#draw(event.type === 'end' || event.type === 'evaluation');
     else if (event.type === 'evaluation' && !this.#brief) this.#line(`${this.#name}  ${this.#state()}`);
+    if (event.type === 'lost') {
+      this.close();
+      this.#line(`${this.#name}  ${lossText(event)}; the others go on`);
+    }
     if (event.type === 'end') {
       const outcome = event.status === 'diverged' ? `diverged: ${event.reason}` : event.status;
       this.close();
@@ -83,7 +87,10 @@ export class RunProgress {
       `epoch ${number(step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch))}/${number(steps / stepsPerEpoch)}`,
     ];
     if (step !== undefined) {
-      parts.push(`loss ${mean(step.loss).toFixed(3)}`, `k ${number(step.connections, 3)}`);
+      parts.push(
+        `loss ${mean(step.loss.filter((loss) => loss !== null)).toFixed(3)}`,
+        `k ${number(step.connections, 3)}`,
+      );
       if (step.distance !== null) parts.push(`Ξ ${number(step.distance, 3)}`);
       if (step.gossips > 1) parts.push(`gossips ${step.gossips}`);
     }

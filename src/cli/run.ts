@@ -51,6 +51,12 @@ function common(command: Command): Command {
     .addOption(transportOption())
     .addOption(timeoutOption())
     .option('--overlap', 'send rows to other processes while the next replica computes (MPI)')
+    .addOption(
+      new Option(
+        '--survive',
+        'go on without ranks that are lost (mpirun --with-ft ulfm of Open MPI from 5 on)',
+      ).conflicts('overlap'),
+    )
     .addOption(launchOption())
     .addOption(retriesOption())
     .addOption(journalOption())
@@ -77,6 +83,7 @@ async function runAll(load: () => readonly Planned[], options: Options): Promise
     const { signal, release } = interruptible(world);
     const width = Math.max(...planned.map(({ experiment }) => experiment.name.length));
     const done: Run[] = [];
+    let lost = false;
     const { begun, note } = journal(options.journal);
     const engine = engineOptions(options, world, signal);
     try {
@@ -89,13 +96,20 @@ async function runAll(load: () => readonly Planned[], options: Options): Promise
         }
         const events = earlier === null ? run(experiment, { ...engine, root: options.runs }) : resume(earlier, engine);
         const progress = world.rank === 0 ? new RunProgress(experiment.name.padEnd(width)) : undefined;
-        const stored = await follow(events, progress, earlier === null ? note : undefined);
-        if (stored !== undefined) done.push(stored);
+        const followed = await follow(events, progress, earlier === null ? note : undefined);
+        if (followed.stored !== undefined) done.push(followed.stored);
+        lost = followed.lost;
+        if (lost) {
+          if (world.rank === 0 && place + 1 < planned.length)
+            console.error(`dbench: ranks were lost, so the variants after ${experiment.name} are left out`);
+          break;
+        }
       }
     } finally {
       release();
     }
     if (world.rank === 0) await finish(done, options, signal.aborted);
+    return { lost };
   });
 }
 
@@ -132,12 +146,14 @@ async function resumeOne(id: string, file: string | undefined, options: Options)
     const stored = await world.share(world.rank === 0 ? runToResume(id, file, options) : (undefined as never));
     const { signal, release } = interruptible(world);
     const progress = world.rank === 0 ? new RunProgress(stored.experiment.name) : undefined;
+    let lost = false;
     try {
-      await follow(resume(stored, engineOptions(options, world, signal)), progress);
+      ({ lost } = await follow(resume(stored, engineOptions(options, world, signal)), progress));
     } finally {
       release();
     }
     if (world.rank === 0) await finish([stored], options, signal.aborted);
+    return { lost };
   });
 }
 

@@ -19,11 +19,12 @@ interface Options {
   readonly json?: true | undefined;
 }
 
-/** What became of a run of a sweep: stored, failed, or not reached. */
+/** What became of a run of a sweep: stored (maybe without ranks that were lost), failed, or not reached. */
 interface Outcome {
   readonly planned: Planned;
   readonly run?: Run;
   readonly failure?: unknown;
+  readonly lost?: boolean;
 }
 
 /** `D_ring seed=1 replicas=8` */
@@ -33,7 +34,11 @@ const labelOf = ({ experiment, point }: Planned) => `${experiment.name} ${pointT
  * Runs what is not yet complete in the root, and goes on with what was interrupted: the same command again finishes a sweep. A run that
  * fails does not keep the others from running.
  */
-export async function runSweep(planned: readonly Planned[], options: Options, world: World): Promise<void> {
+export async function runSweep(
+  planned: readonly Planned[],
+  options: Options,
+  world: World,
+): Promise<{ lost: boolean }> {
   const before = planned.map(({ experiment }) => statusBefore(options.runs, experiment));
   const count = (...of: readonly (Status | undefined)[]) => before.filter((status) => of.includes(status)).length;
   const [ended, begun, total] = [count('complete', 'diverged'), count('stopped', 'interrupted'), planned.length];
@@ -45,22 +50,29 @@ export async function runSweep(planned: readonly Planned[], options: Options, wo
   const width = Math.max(...planned.map((each) => labelOf(each).length));
   const pace = new Pace(total - ended);
   const outcomes: Outcome[] = [];
+  let lost = false;
   try {
     for (const [index, each] of planned.entries()) {
       const place = `${number(index + 1).padStart(number(total).length)}/${number(total)}`;
       const name = `${place}  ${labelOf(each).padEnd(width)}`;
-      const stopped = await world.share(signal.aborted);
-      outcomes.push(stopped ? { planned: each } : await runOnce(each, name, pace, { ...options, signal, world }));
+      const stopped: boolean = lost || (await world.share(signal.aborted));
+      const outcome: Outcome = stopped
+        ? { planned: each }
+        : await runOnce(each, name, pace, { ...options, signal, world });
+      outcomes.push(outcome);
+      lost ||= outcome.lost === true;
     }
   } finally {
     release();
   }
-  if (world.rank > 0) return;
+  if (world.rank > 0) return { lost };
   await finish(outcomes, options);
+  if (lost) console.error('ranks were lost; the same command runs what is left');
   if (signal.aborted) {
     console.error('stopped; the same command goes on');
     process.exitCode = 130;
   }
+  return { lost };
 }
 
 /** What cannot be read is told when its turn comes. */
@@ -91,8 +103,10 @@ async function runOnce(
     const events = stored === undefined ? run(planned.experiment, { ...engine, root }) : resume(stored, engine);
     const progress =
       world.rank === 0 ? new RunProgress(name, { brief: true, after: () => pace.remaining() }) : undefined;
-    stored = (await follow(pace.timed(events), progress)) ?? stored;
-    return stored === undefined ? { planned } : { planned, run: stored };
+    const followed = await follow(pace.timed(events), progress);
+    const { lost } = followed;
+    stored = followed.stored ?? stored;
+    return stored === undefined ? { planned, lost } : { planned, run: stored, lost };
   } catch (failure) {
     // Other processes may not have failed and would wait: all end, and the same command goes on.
     if (world.size > 1) throw failure;

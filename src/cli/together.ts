@@ -7,20 +7,25 @@ export interface TogetherOptions extends LaunchOptions {
   readonly runs: string;
   readonly transport: TransportChoice;
   readonly timeout: number;
+  readonly survive?: true;
 }
 
 /** Carries out a command together with the other processes that a launcher started, if one did; or has one start them. */
-export async function together(options: TogetherOptions, work: (world: World) => Promise<void>): Promise<void> {
+export async function together(
+  options: TogetherOptions,
+  work: (world: World) => Promise<{ readonly lost: boolean }>,
+): Promise<void> {
   if (options.launch !== undefined) return launch(options.launch, options.retries, options.runs);
   if (options.retries > 0)
     throw new UserError('--retries is for ranks that are started with --launch', {
       hint: 'as in: dbench run FILE --launch "mpirun -n 4" --retries 3',
     });
-  const world = await openWorld(options.transport, options.timeout);
+  const { transport, timeout: timeoutSeconds, survive } = options;
+  const world = await openWorld(transport, { timeoutSeconds, survive });
   if (world.rank === 0 && world.size > 1)
     console.error(`${world.size} ranks over ${world.transport}\n${placesOf(world)}`);
-  await work(world);
-  await world.close();
+  const { lost } = await work(world);
+  await world.close(lost);
 }
 
 /** Where the ranks are, a line for those that follow each other on one machine: launchers may name one by its process alone. */

@@ -9,7 +9,7 @@ import { rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
 import type { Place } from '../transport/group.ts';
-import { requestStop, type SharedTransport, shareTransport } from '../transport/threads.ts';
+import { requestStop, type SharedTransport, shareTransport } from '../transport/shared.ts';
 import { blockOf } from '../transport/transport.ts';
 import type { Event } from './event.ts';
 import { feedOf } from './feed.ts';

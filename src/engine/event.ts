@@ -1,5 +1,8 @@
 /** What happened in a run, in the order in which it happened. Metrics are computed from stored events, never in the loop. */
-export type Event = StartEvent | StepEvent | NormsEvent | EvaluationEvent | CheckpointEvent | EndEvent;
+export type Event = StartEvent | StepEvent | NormsEvent | EvaluationEvent | CheckpointEvent | LostEvent | EndEvent;
+
+/** A value for each replica, null for one that is lost. */
+export type PerReplica = readonly (number | null)[];
 
 /** The first event: what is about to happen. */
 export interface StartEvent {
@@ -35,9 +38,9 @@ export interface StepEvent {
   readonly connections: number;
   readonly learningRate: number;
   /** Per replica, on its own batch, before the step. */
-  readonly loss: readonly number[];
-  readonly accuracy: readonly number[];
-  readonly gradientNorm: readonly number[];
+  readonly loss: PerReplica;
+  readonly accuracy: PerReplica;
+  readonly gradientNorm: PerReplica;
   /** Ξ after the local step, before averaging; null where it was not probed. */
   readonly distance: number | null;
   /** Ξ after the last gossip, and the target it was held against; null without consensus control. */
@@ -56,7 +59,7 @@ export interface NormsEvent {
   readonly type: 'norms';
   readonly step: number;
   /** norms[tensor][replica] */
-  readonly norms: readonly (readonly number[])[];
+  readonly norms: readonly PerReplica[];
 }
 
 export interface Score {
@@ -83,12 +86,29 @@ export interface CheckpointEvent {
   readonly step: number;
 }
 
+/** A rank that is gone; the others go on without it. */
+export interface LostEvent {
+  readonly type: 'lost';
+  /** The step in which it was noticed. */
+  readonly step: number;
+  /** As the launcher counts. */
+  readonly rank: number;
+  readonly replicas: readonly number[];
+}
+
+export function lossText({ step, rank, replicas }: Omit<LostEvent, 'type'>): string {
+  const which = replicas.length === 1 ? `replica ${replicas[0]}` : `replicas ${replicas[0]}–${replicas.at(-1)}`;
+  return `rank ${rank} with ${which} was lost in step ${step}`;
+}
+
 export interface EndEvent {
   readonly type: 'end';
   readonly status: 'complete' | 'diverged' | 'stopped';
   readonly step: number;
-  /** Why it diverged. */
+  /** Why it diverged, or what it ended without. */
   readonly reason?: string;
-  /** Of all replicas' parameters in order: equal for equal experiments, wherever they ran. */
+  /** What was lost on the way, where anything was. */
+  readonly lost?: readonly Omit<LostEvent, 'type'>[];
+  /** Of all replicas' parameters in order: equal for equal experiments, wherever they ran. Without those that are lost. */
   readonly paramsSha256: string;
 }

@@ -1,12 +1,20 @@
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
-import type { Transport } from '../transport/transport.ts';
+import { present, type Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
-import type { EndEvent, EvaluationEvent, Event, Score } from './event.ts';
+import {
+  type EndEvent,
+  type EvaluationEvent,
+  type Event,
+  type LostEvent,
+  lossText,
+  type PerReplica,
+  type Score,
+} from './event.ts';
 import type { Feed } from './feed.ts';
 import { planner } from './plan.ts';
-import { Rank } from './rank.ts';
+import { perReplica, Rank } from './rank.ts';
 import { type Form, openReplicas } from './replicas.ts';
 
 /** Where a run keeps its checkpoints, and the step of the one it continues from. */
@@ -14,6 +22,8 @@ export interface Checkpoints {
   readonly folder: string;
   readonly from: number | undefined;
 }
+
+type Loss = Omit<LostEvent, 'type'>;
 
 /** A loss beyond this is no training any more. */
 const divergedLoss = 1e6;
@@ -37,14 +47,15 @@ export async function* loop(
     checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
   const tensors = rank.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
   yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, ranks: transport.ranks, tensors };
-  let end: Pick<EndEvent, 'status' | 'reason'> = { status: 'complete' };
+  let end: Pick<EndEvent, 'status' | 'reason' | 'lost'> = { status: 'complete' };
+  const lost: Loss[] = [];
   while (step < steps) {
     const epoch = Math.floor(step / feed.stepsPerEpoch);
     const { event, norms } = await rank.step(step, plan(epoch));
     yield event;
-    if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, experiment.replicas) };
+    if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, transport) };
     step += 1;
-    const worst = event.loss.findIndex((loss) => !(loss < divergedLoss));
+    const worst = event.loss.findIndex((loss) => loss !== null && !(loss < divergedLoss));
     if (worst >= 0) {
       end = { status: 'diverged', reason: `the loss of replica ${worst} is ${event.loss[worst]} at step ${step - 1}` };
       break;
@@ -55,28 +66,40 @@ export async function* loop(
       const evaluation = await evaluate(experiment, feed, rank, transport, step);
       yield evaluation;
       // The loss of a step is that before it: what the last one did shows only here.
-      const lost = evaluation.local.findIndex(({ loss }) => !(loss < divergedLoss));
-      if (lost >= 0) {
+      const worst = evaluation.local.findIndex(({ loss }) => !(loss < divergedLoss));
+      if (worst >= 0) {
         const { replicas, local } = evaluation;
         end = {
           status: 'diverged',
-          reason: `the test loss of replica ${replicas[lost]} is ${local[lost]!.loss} after ${step} steps`,
+          reason: `the test loss of replica ${replicas[worst]} is ${local[worst]!.loss} after ${step} steps`,
         };
         break;
       }
     }
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
-    if (checkpoints !== undefined && (due || stop || step === steps)) {
-      save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep);
-      yield { type: 'checkpoint', step };
-    }
+    if (checkpoints !== undefined && (due || stop || step === steps))
+      if (save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep))
+        yield { type: 'checkpoint', step };
+    yield* newlyLost(transport, step - 1, lost);
     if (stop && step < steps) {
       end = { status: 'stopped' };
       break;
     }
   }
-  yield { type: 'end', ...end, step, paramsSha256: rank.digest() };
+  const paramsSha256 = rank.digest();
+  yield* newlyLost(transport, step - 1, lost);
+  if (lost.length > 0) end = { reason: lost.map(lossText).join('; '), ...end, lost };
+  yield { type: 'end', ...end, step, paramsSha256 };
   await rank.replicas.close();
+}
+
+/** Tells what is lost and not yet in `lost`, and puts it there. */
+function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator<LostEvent> {
+  for (const { process: rank, replicas } of transport.lost) {
+    if (lost.some((known) => known.rank === rank)) continue;
+    lost.push({ step, rank, replicas });
+    yield { type: 'lost', step, rank, replicas };
+  }
 }
 
 function formOf({ algorithm, consensus }: Experiment): Form {
@@ -90,11 +113,9 @@ function begin(rank: Rank): number {
 }
 
 /** norms[tensor][replica] of what was gathered replica by replica. */
-function byTensor(gathered: Float64Array, replicas: number): number[][] {
-  const tensors = gathered.length / replicas;
-  return Array.from({ length: tensors }, (_, t) =>
-    Array.from({ length: replicas }, (_, i) => gathered[i * tensors + t]!),
-  );
+function byTensor(gathered: Float64Array, transport: Transport): PerReplica[] {
+  const tensors = gathered.length / transport.replicas;
+  return Array.from({ length: tensors }, (_, t) => perReplica(transport, (i) => gathered[i * tensors + t]!));
 }
 
 /** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. */
@@ -123,13 +144,15 @@ async function evaluate(
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
-  const local = chosen.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
+  const there = new Set(present(transport));
+  const replicas = chosen.filter((i) => there.has(i));
+  const local = replicas.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
   const merged = experiment.evaluation.merged ? await evaluateMerged(rank, transport) : null;
   return {
     type: 'evaluation',
     step,
     epoch: step / feed.stepsPerEpoch,
-    replicas: chosen,
+    replicas,
     samples: feed.testLabels,
     local,
     merged,
@@ -158,17 +181,20 @@ function meanState(rank: Rank, transport: Transport): Float32Array | undefined {
       own.set(row.subarray(from, from + width), place * width);
     });
     const all = transport.gather(own, width);
+    const there = present(transport);
     for (let c = 0; c < width; c++) {
       let sum = 0;
-      for (let i = 0; i < transport.replicas; i++) sum += all[i * width + c]!;
-      mean[from + c] = sum / transport.replicas;
+      for (const i of there) sum += all[i * width + c]!;
+      mean[from + c] = sum / there.length;
     }
   }
   return mean;
 }
 
-function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): void {
+/** False where replicas are lost: what is left is no whole checkpoint, and the one before must stay. */
+function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): boolean {
   const { first, last } = transport;
+  if (transport.lost.length > 0) return false;
   if (transport.rank === 0) beginCheckpoint(folder, step);
   transport.barrier();
   const names = Object.keys(rank.replicas.privateRows(first));
@@ -181,11 +207,13 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
     rows: { params: (i) => rank.params(i), ...rows },
   });
   transport.barrier();
+  if (transport.lost.length > 0) return false;
   if (transport.rank === 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
   // Finds nothing to do, unless this rank's disk is another than that of rank 0.
   if (transport.rank > 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
+  return true;
 }
 
 function restore(rank: Rank, folder: string, step: number, transport: Transport): number {

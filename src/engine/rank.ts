@@ -11,10 +11,10 @@ import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
-import type { Transport } from '../transport/transport.ts';
+import { present, type Transport } from '../transport/transport.ts';
 import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
-import type { PhaseMs, StepEvent } from './event.ts';
+import type { PerReplica, PhaseMs, StepEvent } from './event.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 
@@ -40,6 +40,13 @@ const nothing = (): Measured => ({
   sentBytes: 0,
   sentMessages: 0,
 });
+
+/** A value for each replica that is there, null for the others. */
+export function perReplica(transport: Transport, value: (replica: number) => number): PerReplica {
+  const all = new Array<number | null>(transport.replicas).fill(null);
+  for (const i of present(transport)) all[i] = value(i);
+  return all;
+}
 
 /** One rank's part of a run: its replicas, taken through the stages of each step together with the other ranks. */
 export class Rank {
@@ -167,7 +174,14 @@ export class Rank {
   /** (1/n) Σ ‖g_i‖² */
   #meanNorm2(): number {
     const own = Float64Array.from(this.#outcomes, ({ gradientNorm }) => gradientNorm ** 2);
-    return this.#transport.gather(own, 1).reduce((sum, norm2) => sum + norm2, 0) / this.#transport.replicas;
+    const all = this.#gatherPresent(own);
+    return all.reduce((sum, norm2) => sum + norm2, 0) / all.length;
+  }
+
+  /** A number of every replica that is there. */
+  #gatherPresent(own: Float64Array): Float64Array {
+    const all = this.#transport.gather(own, 1);
+    return Float64Array.from(present(this.#transport), (i) => all[i]!);
   }
 
   #swap(): void {
@@ -188,7 +202,7 @@ export class Rank {
     const squares = Float64Array.from({ length: last - first }, (_, i) =>
       kernel.squaredDistance(this.#current, first + i, mean, 0),
     );
-    return Math.sqrt(squaredConsensusDistance(this.#transport.gather(squares, 1)));
+    return Math.sqrt(squaredConsensusDistance(this.#gatherPresent(squares)));
   }
 
   #probe(step: number): void {
@@ -258,7 +272,8 @@ export class Rank {
     this.#swap();
     this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
     this.#measured.gossips += 1;
-    const messages = (mixing.source.length - mixing.n) / mixing.n;
+    const { source, n } = this.#transport.surviving(mixing);
+    const messages = (source.length - n) / present(this.#transport).length;
     this.#sent(messages, messages);
   }
 
@@ -279,7 +294,7 @@ export class Rank {
       this.#outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]),
     );
     const all = this.#transport.gather(own, 3);
-    const column = (c: number) => Array.from({ length: all.length / 3 }, (_, i) => all[3 * i + c]!);
+    const column = (c: number) => perReplica(this.#transport, (i) => all[3 * i + c]!);
     const ms = this.#transport.reduce(this.#clock.take());
     return {
       type: 'step',
@@ -314,6 +329,7 @@ export class Rank {
         .digest();
     });
     const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
-    return createHash('sha256').update(Uint8Array.from(bytes)).digest('hex');
+    const there = present(this.#transport).map((i) => Uint8Array.from(bytes.subarray(32 * i, 32 * i + 32)));
+    return createHash('sha256').update(Buffer.concat(there)).digest('hex');
   }
 }

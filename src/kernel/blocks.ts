@@ -32,8 +32,12 @@ export function blocksOfRange(first: number, end: number): Block[] {
   return blocks;
 }
 
-/** Blocks of any set of replicas, given in ascending order. */
-export function blocksOf(replicas: ArrayLike<number>): Block[] {
+/** Replicas as a set in ascending order, or the number of them where all are meant. */
+export type Members = number | ArrayLike<number>;
+
+/** Blocks of any set of replicas. */
+export function blocksOf(replicas: Members): Block[] {
+  if (typeof replicas === 'number') return blocksOfRange(0, replicas);
   const blocks: Block[] = [];
   for (let start = 0; start < replicas.length; ) {
     let stop = start + 1;
@@ -51,14 +55,14 @@ export function partsOf({ first, size }: Block): Block[] {
 }
 
 /**
- * The largest sums a rank that owns the replicas first … end−1 can contribute to the sum of all n: O(log n) of them.
+ * The largest sums a rank that owns the replicas first … end−1 can contribute to the sum of `members`: O(log n) of them.
  * Ranks exchange these instead of rows and get the same bits however many they are.
  */
-export function partialBlocks(n: number, first: number, end: number): Block[] {
+export function partialBlocks(members: Members, first: number, end: number): Block[] {
   const inside = (block: Block): Block[] => {
     if (block.first >= end || block.first + block.size <= first) return [];
     if (block.first >= first && block.first + block.size <= end) return [block];
     return partsOf(block).flatMap(inside);
   };
-  return blocksOfRange(0, n).flatMap(inside);
+  return blocksOf(members).flatMap(inside);
 }

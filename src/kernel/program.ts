@@ -1,5 +1,5 @@
 import type { Mixing } from '../topology/mixing.ts';
-import { type Block, blocksOf, blocksOfRange, partsOf } from './blocks.ts';
+import { type Block, blocksOf, type Members, partsOf } from './blocks.ts';
 
 /**
  * A sum over replicas as a list of instructions for assembly/mix.ts, each a few 32-bit words. Operands are rows of the input, or
@@ -282,9 +282,11 @@ export function isMean({ n, start, weight }: Mixing): boolean {
   return weight.length === n * n && start.every((at, i) => at === n * i) && weight.every((each) => isShare(each, n));
 }
 
-/** Output row 0 = (1/n) Σ_i x_i, with the bits that a row of a complete topology has. */
-export function meanProgram(n: number, held: readonly Block[] = everyone(n)): Program {
-  return new Compiler(held).compile([{ out: 0, blocks: blocksOfRange(0, n), weights: undefined, factor: 1 / n }]);
+/** Output row 0 = (1/n) Σ_i x_i over n members, with the bits that a row of a complete topology has. */
+export function meanProgram(members: Members, held?: readonly Block[]): Program {
+  const n = typeof members === 'number' ? members : members.length;
+  const row: Row = { out: 0, blocks: blocksOf(members), weights: undefined, factor: 1 / n };
+  return new Compiler(held ?? everyone(n)).compile([row]);
 }
 
 /** Output row b = the sum of the replicas in blocks[b]: what a rank contributes to a mean (see partialBlocks). */

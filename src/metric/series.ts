@@ -143,10 +143,15 @@ async function readVariance(events: Events, tensors: number): Promise<RunSeries[
     const values = lists.childVector;
     for (let row = 0; row < chunk.rowCount; row++) {
       const [from, length] = [lists.getEntryOffset(row), lists.getEntryLength(row)];
-      if (norms.length !== length) norms = new Float64Array(length);
-      for (let i = 0; i < length; i++) norms[i] = values.getItem(from + i) as number;
+      if (norms.length < length) norms = new Float64Array(length);
+      let there = 0;
+      for (let i = from; i < from + length; i++) {
+        const norm = values.getItem(i) as number | null;
+        // Replicas that were lost have null.
+        if (norm !== null) norms[there++] = norm;
+      }
       const at = rowOf.get(steps.getItem(row) as number)! * tensors + (places.getItem(row) as number);
-      const figures = dispersion(norms);
+      const figures = dispersion(norms.subarray(0, there));
       for (const name of statistics) found[name][at] = figures[name];
     }
   }

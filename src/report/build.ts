@@ -117,11 +117,11 @@ export function newestTask(runs: readonly Run[]): Run[] {
 }
 
 function partialNotes(runs: readonly RunReport[]): string[] {
-  return runs.flatMap(({ id, summary: { status, reason, steps } }) =>
-    status === 'complete'
-      ? []
-      : [`${id} is ${status} after ${steps} steps${reason === null ? '' : ` (${reason})`}: shown, but not compared.`],
-  );
+  return runs.flatMap(({ id, summary: { status, reason, steps } }) => {
+    const why = reason === null ? '' : ` (${reason})`;
+    if (status !== 'complete') return [`${id} is ${status} after ${steps} steps${why}: shown, but not compared.`];
+    return reason === null ? [] : [`${id} is complete, but not with all replicas${why}: compared like the others.`];
+  });
 }
 
 function thinNotes(runs: readonly RunReport[]): string[] {

@@ -8,9 +8,9 @@ import {
   LIST,
 } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
-import type { EvaluationEvent, Event, NormsEvent, StartEvent, StepEvent } from '../engine/event.ts';
+import type { EvaluationEvent, Event, NormsEvent, PerReplica, StartEvent, StepEvent } from '../engine/event.ts';
 
-/** One table an event; lists hold a value for each replica. */
+/** One table an event; lists hold a value for each replica, null for one that is lost. */
 export const eventTables = `
   create table if not exists steps (
     step integer, epoch integer, connections double, learning_rate double,
@@ -162,7 +162,7 @@ class Row {
     return this;
   }
 
-  lists(...values: readonly (readonly number[])[]): this {
+  lists(...values: readonly PerReplica[]): this {
     for (const value of values) this.#appender.appendList([...value], LIST(DOUBLE));
     return this;
   }

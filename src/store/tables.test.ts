@@ -180,6 +180,24 @@ describe('the tidy tables', () => {
     expect(rows[1]).toMatchObject({ gini: 0, quartile_coefficient: 0, index_of_dispersion: 0 });
   });
 
+  it('leave replicas that were lost out of dispersion and means', async () => {
+    const [step] = events.filter((event) => event.type === 'step');
+    const withLost = values(40).map((value, i) => (i === 2 || i === 6 ? null : value));
+    const survived = await store('survived', 7, [
+      { ...step!, step: 2, loss: withLost },
+      { type: 'norms', step: 2, norms: [withLost] },
+    ]);
+    const there = withLost.filter((value) => value !== null);
+    const [row] = await ask([survived], 'select * from dispersion where step = 2');
+    const { gini, quartileCoefficient } = dispersion(there);
+    expect(row!.gini).toBeCloseTo(gini, 12);
+    expect(row!.quartile_coefficient).toBeCloseTo(quartileCoefficient, 12);
+    const [{ loss }] = (await ask([survived], 'select loss from steps where step = 2')) as [{ loss: number }];
+    expect(loss).toBeCloseTo(mean(there), 12);
+    const each = await ask([survived], 'select replica, loss from replica_steps where step = 2 order by replica');
+    expect(each.map((row) => row.loss)).toEqual(withLost);
+  });
+
   it('take what a diverged run leaves behind', async () => {
     const norms = [[1, Number.NaN], Array(2).fill(Number.NaN), [1, Number.POSITIVE_INFINITY], [1e300, 2e300]];
     const diverged = await store('diverged', 6, [{ type: 'norms', step: 2, norms }]);

@@ -21,6 +21,9 @@ const eachOf = (...names: readonly string[]) => Object.fromEntries(names.map((na
 /** The position in a list with a value for each replica. */
 const replicaIn = (list: string) => ({ replica: `unnest(range(len(${list})))::integer` });
 
+/** Replicas that were lost have null; list_avg, list_min and list_max leave them out by themselves. */
+const measured = (list: string) => `list_filter(${list}, lambda x: x is not null)`;
+
 /** Not joined: that would give up the order of the rows. */
 const tensorName = (database: string) => `(select list(name order by tensor) from ${database}.tensors)[tensor + 1]`;
 
@@ -54,7 +57,7 @@ const eventTablesOfAllRuns = {
   dispersion: {
     summary: 'one row a probed step and tensor: how unequal the norms of the replicas are',
     from: (database) =>
-      `(select step, ${tensorName(database)} as tensor, list_sort(norm) v, len(norm) n, list_avg(norm) m
+      `(select step, ${tensorName(database)} as tensor, list_sort(${measured('norm')}) v, len(v) n, list_avg(norm) m
         from ${database}.norms)`,
     columns: {
       ...same('step', 'tensor'),

@@ -2,7 +2,16 @@ import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../base/error.ts';
 import { type Round, undirected } from './kind.ts';
-import { apply, identity, isDoublyStochastic, isSymmetric, type Mixing, mixingOf, type WeightRule } from './mixing.ts';
+import {
+  apply,
+  identity,
+  isDoublyStochastic,
+  isSymmetric,
+  type Mixing,
+  mixingOf,
+  type WeightRule,
+  without,
+} from './mixing.ts';
 import { buildTopology } from './topology.ts';
 
 function dense(W: Mixing): number[][] {
@@ -164,5 +173,33 @@ describe('checks of W', () => {
     const out = new Float64Array(3);
     apply(identity(3), x, out);
     expect(out).toEqual(x);
+  });
+});
+
+describe('without lost replicas', () => {
+  it.each(irregular)('W on %s stays symmetric and keeps the average of those that are left', (_, round) => {
+    const W = mixingOf(round, 'metropolis', 'uniform');
+    const lost = [1, 4];
+    const rest = without(W, lost);
+    expect(isSymmetric(rest)).toBe(true);
+    expect(isDoublyStochastic(rest)).toBe(true);
+    const before = dense(W);
+    for (const [i, row] of dense(rest).entries())
+      for (const [j, weight] of row.entries()) {
+        const moved = lost.reduce((sum, l) => sum + before[i]![l]!, 0);
+        if (lost.includes(i)) expect(weight).toBe(i === j ? 1 : 0);
+        else if (i === j) expect(weight).toBeCloseTo(before[i]![i]! + moved, 12);
+        else expect(weight).toBe(lost.includes(j) ? 0 : before[i]![j]!);
+      }
+  });
+
+  it('rows of a directed topology still sum to 1', () => {
+    const rest = dense(without(buildTopology({ kind: 'exponential' }, 16, 1).mixing(0), [3, 8, 9]));
+    for (const row of rest) expect(row.reduce((a, b) => a + b, 0)).toBeCloseTo(1, 12);
+  });
+
+  it('is W itself where nobody is lost', () => {
+    const W = identity(3);
+    expect(without(W, [])).toBe(W);
   });
 });

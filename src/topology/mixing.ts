@@ -119,6 +119,22 @@ export function identity(n: number): Mixing {
   );
 }
 
+/**
+ * W among those that are left when some replicas are lost: what i heard from them, it keeps of its own. Rows still sum to 1, and a
+ * symmetric W stays symmetric, so the average over those that are left is kept. Lost replicas hear nobody.
+ */
+export function without(mixing: Mixing, lost: readonly number[]): Mixing {
+  if (lost.length === 0) return mixing;
+  const gone = new Set(lost);
+  const { n, start, source, weight } = mixing;
+  const kept = Array.from({ length: n }, (): number[] => []);
+  for (let i = 0; i < n; i++)
+    for (let e = start[i]!; e < start[i + 1]!; e++)
+      if (source[e] !== i && !gone.has(i) && !gone.has(source[e]!)) kept[i]!.push(e);
+  const sources = kept.map((row) => row.map((e) => source[e]!));
+  return assemble(sources, (i, a) => weight[kept[i]![a]!]!);
+}
+
 /** out ← W x. */
 export function apply({ n, start, source, weight }: Mixing, x: Float64Array, out: Float64Array): void {
   for (let i = 0; i < n; i++) {

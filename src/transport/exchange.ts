@@ -14,15 +14,21 @@ export interface Deal {
   readonly last: number;
   /** The process that owns each replica. */
   readonly owner: Int32Array;
+  /** Processes that are there, and their replicas, ascending. */
+  readonly members: readonly number[];
+  readonly present: readonly number[];
 }
 
-export function dealOf(replicas: number, processes: number, index: number): Deal {
+/** Those who are lost keep their replicas: nobody else has them. */
+export function dealOf(replicas: number, processes: number, index: number, lost: readonly number[] = []): Deal {
   const owner = new Int32Array(replicas);
   for (let p = 0; p < processes; p++) {
     const { first, last } = blockOf(replicas, processes, p);
     owner.fill(p, first, last);
   }
-  return { replicas, processes, index, ...blockOf(replicas, processes, index), owner };
+  const members = Array.from({ length: processes }, (_, p) => p).filter((p) => !lost.includes(p));
+  const present = Array.from(owner.keys()).filter((i) => !lost.includes(owner[i]!));
+  return { replicas, processes, index, ...blockOf(replicas, processes, index), owner, members, present };
 }
 
 /** A replica's row that goes to or comes from another process. */
@@ -54,8 +60,8 @@ export function rowExchange(
 }
 
 /** The sums that a process contributes to the mean over all replicas; those of several replicas take rows of their own. */
-export function contribution({ replicas }: Deal, { first, last }: { readonly first: number; readonly last: number }) {
-  const blocks = partialBlocks(replicas, first, last);
+export function contribution({ present }: Deal, { first, last }: { readonly first: number; readonly last: number }) {
+  const blocks = partialBlocks(present, first, last);
   return { blocks, sums: blocks.filter(({ size }) => size > 1) };
 }
 

@@ -29,6 +29,13 @@ export interface Channel {
 export interface Group {
   readonly index: number;
   readonly count: number;
+  /** Processes that are no longer there, ascending. Always none unless the run may go on without them. */
+  readonly lost: readonly number[];
+  /**
+   * Does `work`, which is collective. False where someone was lost meanwhile: then it is left out from here on, on all alike, what
+   * was opened must be opened again, and the work be done again.
+   */
+  together(work: () => void): boolean;
   /** Not collective. Every message has its counterpart in the channel that its peer opens. */
   open(sends: readonly Message[], receives: readonly Message[]): Channel;
   /** Process p gives the counts[p] values behind those of the processes before it, and all get all of them. */
@@ -50,4 +57,6 @@ export interface Place {
   readonly mpi: { readonly library: string; readonly comm: number | bigint };
   /** After so many seconds without any progress a process gives up. */
   readonly timeoutSeconds: number;
+  /** Whether the others go on where one is lost. */
+  readonly survive: boolean;
 }

@@ -1,78 +1,12 @@
 import { availableParallelism } from 'node:os';
-import type { Block } from '../kernel/blocks.ts';
-import { type ColumnRange, columnShare, Kernel } from '../kernel/kernel.ts';
-import { allocateRows, type RowMemory, Rows } from '../kernel/memory.ts';
-import { isMean, meanProgram, mixingProgram, type Program, sumProgram } from '../kernel/program.ts';
-import type { Mixing } from '../topology/mixing.ts';
-import { contribution, dealOf, heldRows, pieces, rowExchange } from './exchange.ts';
-import type { Channel, Group, Message, Place } from './group.ts';
-import { blockOf, type MatrixName, type Transport } from './transport.ts';
-
-/** What the threads of one process share: handed to every one as it is. */
-export interface SharedTransport {
-  readonly threads: number;
-  readonly replicas: number;
-  /** The other processes, where there are any. */
-  readonly place: Place | undefined;
-  readonly memory: RowMemory;
-  /** [arrived, generation, stop] */
-  readonly control: Int32Array;
-  /** A place for the numbers of all replicas, and one for those of each thread. */
-  readonly board: Float64Array;
-  readonly desk: Float64Array;
-  /** 1 for each own replica whose row may be sent ahead; undefined where rows wait for each other. */
-  readonly announced: Int32Array | undefined;
-}
-
-const [arrived, generation, stop] = [0, 1, 2];
-
-/** Numbers a replica or thread can put down at once. */
-const boardWidth = 64;
-
-const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
-
-export interface ShareOptions {
-  /** The other processes of the run. */
-  readonly place?: Place | undefined;
-  /** Whether rows are sent to other processes while the next replica computes. */
-  readonly overlap?: boolean | undefined;
-  /** The most that rows take in one memory. */
-  readonly memoryBytes?: number;
-}
-
-/**
- * Rows of a process: its own replicas twice, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
- * what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
- */
-export function shareTransport(
-  threads: number,
-  replicas: number,
-  columns: number,
-  { place, overlap = false, ...options }: ShareOptions = {},
-): SharedTransport {
-  const deal = dealOf(replicas, place?.count ?? 1, place?.index ?? 0);
-  const own = deal.last - deal.first;
-  const sums = place === undefined ? 0 : contribution(deal, deal).sums.length;
-  return {
-    threads,
-    replicas,
-    place,
-    memory: allocateRows(
-      columns,
-      { current: own, spare: own, sums, heard: replicas - own, parts: replicas - own, mean: 1 },
-      options,
-    ),
-    control: new Int32Array(new SharedArrayBuffer(12)),
-    board: doubles(replicas * boardWidth),
-    desk: doubles(threads * boardWidth),
-    announced: overlap && place !== undefined ? new Int32Array(new SharedArrayBuffer(4 * own)) : undefined,
-  };
-}
-
-/** Asks the ranks to stop after the step they are in. */
-export function requestStop({ control }: SharedTransport): void {
-  Atomics.store(control, stop, 1);
-}
+import { columnShare, Kernel } from '../kernel/kernel.ts';
+import { Rows } from '../kernel/memory.ts';
+import { type Mixing, without } from '../topology/mixing.ts';
+import { dealOf } from './exchange.ts';
+import type { Channel, Group } from './group.ts';
+import { type MixPlan, plansFor } from './plans.ts';
+import { again, arrived, boardWidth, generation, type SharedTransport, stop } from './shared.ts';
+import { blockOf, type LostBlock, type MatrixName, type Transport } from './transport.ts';
 
 /** The transport of one thread. Collective: it returns when all threads of all processes are there. */
 export async function openTransport(shared: SharedTransport, thread: number): Promise<Transport> {
@@ -84,35 +18,12 @@ export async function openTransport(shared: SharedTransport, thread: number): Pr
   return transportOver(shared, thread, await openGroup(place, { crowded }));
 }
 
-/** What is kept ready for one W and one input: the program, and in the first thread the messages. */
-interface MixPlan {
-  readonly program: Program;
-  readonly channel: Channel | undefined;
-  /** Which messages carry each replica. */
-  readonly sendsOf: ReadonlyMap<number, readonly number[]>;
-}
-
-/** The same for means. */
-interface MeanPlan {
-  readonly contribute: Program | undefined;
-  readonly mean: Program;
-  /** Everyone's sums in own columns come here, and the mean of own columns goes to everyone. */
-  readonly scatter: Channel | undefined;
-  readonly spread: Channel | undefined;
-}
-
-/** What messages between the same two are told apart by: sums, means, and rows by replica. The standard has tags up to 32767. */
-const [sumTag, meanTag] = [0, 1];
-const rowTag = (replica: number, shard: number, shards: number) => 2 + ((replica * shards + shard) % 32_000);
-
-/** Topologies that change often have a plan a round; beyond this the oldest is given up. */
-const mostPlans = 64;
-
 /** Threads of a process over shared memory; the first of them speaks with the other processes. */
 function transportOver(shared: SharedTransport, thread: number, group: Group | undefined): Transport {
-  const { threads, replicas, place, memory, control, board, desk, announced } = shared;
+  const { threads, replicas, place, memory, control, gone, board, desk, announced } = shared;
   const processes = place?.count ?? 1;
-  const deal = dealOf(replicas, processes, place?.index ?? 0);
+  let deal = dealOf(replicas, processes, place?.index ?? 0);
+  let plans = plansFor(memory, deal, group);
   const within = blockOf(deal.last - deal.first, threads, thread);
   const [first, last] = [deal.first + within.first, deal.first + within.last];
   const kernel = new Kernel(memory);
@@ -146,63 +57,55 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     while (Atomics.load(control, generation) === round) Atomics.wait(control, generation, round, 1000);
   }
 
-  /** All threads, then what the first one does with the other processes before any goes on. */
-  function meetAcross(speak: (group: Group) => void): void {
+  /**
+   * All threads, then what the first one does with the other processes before any goes on. False where a process was lost
+   * meanwhile: it is left out from here on, and what was said must be said again.
+   */
+  function meetAcross(speak: (group: Group) => void): boolean {
     meet();
-    if (processes === 1) return;
+    if (processes === 1) return true;
     if (group !== undefined) {
       const start = performance.now();
-      speak(group);
+      const done = group.together(() => speak(group));
+      for (const process of group.lost) gone[process] = 1;
+      control[again] = done ? 0 : 1;
       waitMs += performance.now() - start;
     }
     meet();
+    if (control[again] === 0) return true;
+    leaveOut();
+    return false;
   }
 
-  const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
-  const means = new Map<string, MeanPlan>();
-
-  function planOf(mixing: Mixing, input: Rows): MixPlan | 'mean' {
-    let known = plans.get(mixing);
-    if (known === undefined) {
-      if (plans.size >= mostPlans) forget(plans.keys().next().value!);
-      plans.set(mixing, (known = new Map()));
-    }
-    let plan = known.get(input.name);
-    if (plan === undefined) known.set(input.name, (plan = isMean(mixing) ? 'mean' : planMix(mixing, input)));
-    return plan;
+  /** Says it until all who are there have heard it. */
+  function sayAcross(speak: (group: Group) => void): void {
+    while (!meetAcross(speak));
   }
 
-  function forget(mixing: Mixing): void {
-    for (const plan of plans.get(mixing)!.values()) if (plan !== 'mean') plan.channel?.free();
-    plans.delete(mixing);
+  let lost: readonly LostBlock[] = [];
+  let survivors = new WeakMap<Mixing, Mixing>();
+
+  function leaveOut(): void {
+    plans.free();
+    const processesLost = Array.from(gone.keys()).filter((p) => gone[p] === 1);
+    deal = dealOf(replicas, processes, deal.index, processesLost);
+    plans = plansFor(memory, deal, group);
+    const replicasOf = (process: number) => Array.from(deal.owner.keys()).filter((i) => deal.owner[i] === process);
+    lost = processesLost.map((process) => ({ process, replicas: replicasOf(process) }));
+    survivors = new WeakMap();
   }
 
-  const { blocks, sums: ownSums } = contribution(deal, deal);
-  /** Rows between own replicas and own sums. */
-  const otherRows = (input: Rows) => (input.name === 'current' ? rows.spare.count : 0);
-  const everything: ColumnRange = [0, memory.columns];
-
-  function planMix(mixing: Mixing, input: Rows): MixPlan {
-    const { sends, receives } = rowExchange(mixing, deal);
-    const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
-    const held = heldRows(deal, otherRows(input) + ownSums.length, [], 0, received);
-    const program = mixingProgram(mixing, { rows: [deal.first, deal.last], held, out: 0 });
-    const heard = new Rows(memory, 'heard');
-    const message = (from: Rows, row: number, peer: number, replica: number) =>
-      pieces(from, row, everything).map(
-        (values, s): Message => ({ peer, tag: rowTag(replica, s, memory.shards.length), values }),
+  function surviving(mixing: Mixing): Mixing {
+    if (lost.length === 0) return mixing;
+    let rest = survivors.get(mixing);
+    if (rest === undefined) {
+      rest = without(
+        mixing,
+        lost.flatMap(({ replicas }) => replicas),
       );
-    const channel = group?.open(
-      sends.flatMap(({ replica, peer }) => message(input, replica, peer, replica)),
-      receives.flatMap(({ replica, peer }, place) => message(heard, place, peer, replica)),
-    );
-    const sendsOf = new Map<number, number[]>();
-    sends
-      .flatMap(({ replica }) => memory.shards.map(() => replica))
-      .forEach((replica, index) => {
-        sendsOf.set(replica, [...(sendsOf.get(replica) ?? []), index]);
-      });
-    return { program, channel, sendsOf };
+      survivors.set(mixing, rest);
+    }
+    return rest;
   }
 
   /** Starts what own replicas have announced; the first thread does it for all whenever it announces something itself. */
@@ -214,46 +117,6 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     channel!.progress();
   }
 
-  function meanPlanOf(input: Rows): MeanPlan {
-    let plan = means.get(input.name);
-    if (plan === undefined) means.set(input.name, (plan = planMean(input)));
-    return plan;
-  }
-
-  function planMean(input: Rows): MeanPlan {
-    const others = Array.from({ length: processes }, (_, p) => p).filter((p) => p !== deal.index);
-    const received = others.flatMap((peer) =>
-      contribution(deal, blockOf(replicas, processes, peer)).blocks.map((block) => ({ peer, block })),
-    );
-    const held = heldRows(
-      deal,
-      otherRows(input),
-      ownSums,
-      replicas - (deal.last - deal.first),
-      received.map(({ block }) => block),
-    );
-    const [sums, parts] = [new Rows(memory, 'sums'), new Rows(memory, 'parts')];
-    const share = (process: number) => columnShare(memory.columns, process, processes);
-    const message = (tag: number, from: Rows, row: number, peer: number, columns: ColumnRange) =>
-      pieces(from, row, columns).map((values): Message => ({ peer, tag, values }));
-    const contributed = (block: Block, peer: number) => {
-      const [from, row] = block.size === 1 ? [input, block.first] : [sums, ownSums.indexOf(block)];
-      return message(sumTag, from, row, peer, share(peer));
-    };
-    return {
-      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(deal, 0, [], 0, [])),
-      mean: meanProgram(replicas, held),
-      scatter: group?.open(
-        others.flatMap((peer) => blocks.flatMap((block) => contributed(block, peer))),
-        received.flatMap(({ peer }, row) => message(sumTag, parts, row, peer, share(deal.index))),
-      ),
-      spread: group?.open(
-        others.flatMap((peer) => message(meanTag, rows.mean, 0, peer, share(deal.index))),
-        others.flatMap((peer) => message(meanTag, rows.mean, 0, peer, share(peer))),
-      ),
-    };
-  }
-
   /** A matrix and all that stands behind it up to what came from others. */
   const reach = (input: Rows) => new Rows(memory, input.name, { through: 'parts' });
 
@@ -263,19 +126,19 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
   }
 
   /** Every process adds up its own columns of what all contribute, and all get all columns. */
-  function meanAcross(input: Rows): void {
-    const { contribute, mean, scatter, spread } = meanPlanOf(input);
+  function meanAcross(input: Rows): boolean {
+    const { contribute, mean, scatter, spread } = plans.mean(input);
     meet();
     if (contribute !== undefined) kernel.run(contribute, input, new Rows(memory, 'sums'), columns);
-    meetAcross(() => exchange(scatter!));
-    const [from, to] = columnShare(memory.columns, deal.index, processes);
+    if (!meetAcross(() => exchange(scatter!))) return false;
+    const [from, to] = plans.columnsOf(deal.index);
     const [begin, end] = columnShare(to - from, thread, threads);
     if (begin < end) kernel.run(mean, reach(input), rows.mean, [from + begin, from + end]);
-    meetAcross(() => exchange(spread!));
+    return meetAcross(() => exchange(spread!));
   }
 
   function meanOf(input: Rows): Rows {
-    if (processes > 1) meanAcross(input);
+    if (processes > 1) while (!meanAcross(input));
     else {
       meet();
       kernel.mean(input, rows.mean, replicas, columns);
@@ -284,19 +147,21 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     return rows.mean;
   }
 
-  function mixAcross(mixing: Mixing, input: Rows, output: Rows): void {
-    const plan = planOf(mixing, input);
+  function mixAcross(mixing: Mixing, input: Rows, output: Rows): boolean {
+    const plan = plans.mix(surviving(mixing), input);
     if (plan === 'mean') {
-      meanAcross(input);
+      if (!meanAcross(input)) return false;
       for (let i = first; i < last; i++) kernel.copy(output, i, rows.mean, 0);
     } else {
-      meetAcross(() => {
+      const heard = meetAcross(() => {
         exchange(plan.channel!);
         announced?.fill(0);
       });
+      if (!heard) return false;
       kernel.run(plan.program, reach(input), output, columns);
     }
     meet();
+    return true;
   }
 
   function gather(own: Float64Array, width: number): Float64Array {
@@ -305,7 +170,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       const part = Math.min(boardWidth, width - done);
       for (let i = first; i < last; i++)
         board.set(own.subarray((i - first) * width + done, (i - first) * width + done + part), i * part);
-      meetAcross((group) =>
+      sayAcross((group) =>
         group.gather(
           board.subarray(0, replicas * part),
           sizes.map((size) => size * part),
@@ -314,6 +179,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       for (let i = 0; i < replicas; i++) all.set(board.subarray(i * part, (i + 1) * part), i * width + done);
       meet();
     }
+    for (const { replicas } of lost) for (const i of replicas) all.fill(Number.NaN, i * width, (i + 1) * width);
     return all;
   }
 
@@ -322,7 +188,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     return block.last - block.first;
   });
 
-  /** Sums over the threads of each process, process by process. */
+  /** Sums over the threads of each process, process by process; 0 for those that are lost. */
   function reduceByProcess(values: readonly number[]): Float64Array {
     const width = values.length;
     desk.set(values, thread * boardWidth);
@@ -333,13 +199,14 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
         for (let t = 0; t < threads; t++) sum += desk[t * boardWidth + i]!;
         board[deal.index * width + i] = sum;
       }
-    meetAcross((group) =>
+    sayAcross((group) =>
       group.gather(
         board.subarray(0, processes * width),
         sizes.map(() => width),
       ),
     );
     const all = board.slice(0, processes * width);
+    for (const { process } of lost) all.fill(0, process * width, (process + 1) * width);
     meet();
     return all;
   }
@@ -350,27 +217,36 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
 
   return {
     rank,
-    ranks: sum(counts),
+    get ranks() {
+      return deal.members.reduce((total, process) => total + counts[process]!, 0);
+    },
     replicas,
+    get lost() {
+      return lost;
+    },
     first,
     last,
     rows: (name) => rows[name],
     kernel,
     mix(mixing, input, output) {
-      if (processes > 1) return mixAcross(mixing, input, output);
+      if (processes > 1) {
+        while (!mixAcross(mixing, input, output));
+        return;
+      }
       meet();
       kernel.mix(mixing, input, output, { columns });
       meet();
     },
+    surviving,
     announce(mixing, input, replica) {
       if (announced === undefined) return;
       Atomics.store(announced, replica - deal.first, 1);
       if (group === undefined) return;
-      const plan = planOf(mixing, input);
+      const plan = plans.mix(surviving(mixing), input);
       if (plan !== 'mean') sendAhead(plan);
     },
     mean: meanOf,
-    barrier: () => meetAcross((group) => group.barrier()),
+    barrier: () => sayAcross((group) => group.barrier()),
     gather,
     reduce(values) {
       const all = reduceByProcess(values);
@@ -382,7 +258,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     },
     broadcast(value) {
       if (rank === 0) board[0] = value;
-      meetAcross((group) => group.broadcast(board.subarray(0, 1)));
+      sayAcross((group) => group.broadcast(board.subarray(0, 1)));
       const said = board[0]!;
       meet();
       return said;
@@ -393,12 +269,6 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
       waitMs = 0;
       return taken;
     },
-    close() {
-      for (const mixing of [...plans.keys()]) forget(mixing);
-      for (const { scatter, spread } of means.values()) {
-        scatter?.free();
-        spread?.free();
-      }
-    },
+    close: () => plans.free(),
   };
 }

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { openTransport, shareTransport } from './threads.ts';
+import { shareTransport } from './shared.ts';
+import { openTransport } from './threads.ts';
 import { blockOf } from './transport.ts';
 
 it('deals every replica to one rank, evenly and in order', () => {

@@ -6,6 +6,12 @@ import type { Mixing } from '../topology/mixing.ts';
 export const matrices = ['current', 'spare', 'mean'] as const;
 export type MatrixName = (typeof matrices)[number];
 
+/** A process of the launcher that was lost, with its replicas. */
+export interface LostBlock {
+  readonly process: number;
+  readonly replicas: readonly number[];
+}
+
 /**
  * How ranks work together: each owns a block of replicas, all run the same loop in step. Unless said otherwise a method is
  * collective (all ranks call it, in the same order), and its result is a pure function of what the replicas hold, never of the
@@ -15,6 +21,8 @@ export interface Transport {
   readonly rank: number;
   readonly ranks: number;
   readonly replicas: number;
+  /** What is no longer there: the same on all ranks. Always nothing unless the run may go on without. */
+  readonly lost: readonly LostBlock[];
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
@@ -22,14 +30,16 @@ export interface Transport {
   rows(name: MatrixName): Rows;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
-  /** output_i ← Σ_j W_ij input_j for every replica. Waits for what the own replicas need from others. */
+  /** output_i ← Σ_j W_ij input_j for every replica, with `surviving(W)`. Waits for what the own replicas need from others. */
   mix(mixing: Mixing, input: Rows, output: Rows): void;
   /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
   announce(mixing: Mixing, input: Rows, replica: number): void;
-  /** The mean over all replicas, in row 0 of the result until the next mean or mix. */
+  /** Not collective: W without the replicas that are lost. */
+  surviving(mixing: Mixing): Mixing;
+  /** The mean over all replicas that are there, in row 0 of the result until the next mean or mix. */
   mean(input: Rows): Rows;
   barrier(): void;
-  /** Everyone's numbers in replica order, from `width` numbers for each own replica. */
+  /** Everyone's numbers in replica order, from `width` numbers for each own replica; NaN for those that are lost. */
   gather(own: Float64Array, width: number): Float64Array;
   /** Sums over the ranks, for times and counts: their last bits depend on the number of ranks. */
   reduce(values: readonly number[]): number[];
@@ -41,6 +51,12 @@ export interface Transport {
   takeWaitMs(): number;
   /** Not collective: gives back what it keeps ready. */
   close(): void;
+}
+
+/** The replicas that are there, ascending. */
+export function present({ replicas, lost }: Pick<Transport, 'replicas' | 'lost'>): number[] {
+  const gone = new Set(lost.flatMap((block) => block.replicas));
+  return Array.from({ length: replicas }, (_, i) => i).filter((i) => !gone.has(i));
 }
 
 /** The block of replicas that a rank owns; the first ones take what is left over. */

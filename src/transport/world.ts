@@ -18,8 +18,15 @@ export interface World {
   share<T>(value: T): Promise<T>;
   /** Everyone's value, in the order of ranks. Plain data. */
   gather<T>(value: T): Promise<T[]>;
-  /** Ends the part in this world. A process that ends without takes all others down. */
-  close(): Promise<void>;
+  /** Ends the part in this world, together with all others or, where some are lost, alone. A process that ends without takes all down. */
+  close(lost?: boolean): Promise<void>;
+}
+
+export interface WorldOptions {
+  /** After so many seconds without any progress a process gives up. */
+  readonly timeoutSeconds: number;
+  /** Whether a run goes on where ranks other than 0 are lost. */
+  readonly survive?: boolean | undefined;
 }
 
 /** One process by itself. */

@@ -60,7 +60,7 @@ describe('identities', () => {
       outcomeOf({ algorithm: { kind: 'centralized' } }),
     ]);
     const worst = losses(decentralized).flatMap((row, s) =>
-      row.map((loss, i) => Math.abs(loss - losses(centralized)[s]![i]!)),
+      row.map((loss, i) => Math.abs(loss! - losses(centralized)[s]![i]!)),
     );
     expect(Math.max(...worst)).toBeLessThan(2e-4);
   });
@@ -89,7 +89,7 @@ describe('identities', () => {
 
 it.skipIf(noOneDnn !== undefined)(`both backends learn the same${noOneDnn ? ` (${noOneDnn})` : ''}`, async () => {
   const [onnx, onednn] = await Promise.all([outcomeOf({}, { backend: 'onnx' }), outcomeOf({}, { backend: 'onednn' })]);
-  const worst = losses(onnx).flatMap((row, s) => row.map((loss, i) => Math.abs(loss - losses(onednn)[s]![i]!)));
+  const worst = losses(onnx).flatMap((row, s) => row.map((loss, i) => Math.abs(loss! - losses(onednn)[s]![i]!)));
   expect(Math.max(...worst)).toBeLessThan(1e-3);
   expect(meanAccuracy(onednn)).toBeCloseTo(meanAccuracy(onnx), 2);
   expect(onnx.end.paramsSha256).not.toBe(onednn.end.paramsSha256);
@@ -130,11 +130,11 @@ describe('what is measured', () => {
       const settings = { epochs: 2, algorithm, data: { ...data, dropLast: false } };
       const keeping = await outcomeOf(settings, { workers: 2 });
       expect(keeping.steps).toHaveLength(4);
-      const shares = (step: number) => new Set(keeping.steps[step]!.accuracy.map((share) => (share * 8) % 1));
+      const shares = (step: number) => new Set(keeping.steps[step]!.accuracy.map((share) => (share! * 8) % 1));
       expect([...shares(0)]).toEqual([0]);
       // Thirds and halves: shares of the samples that there are.
       const counted = keeping.steps[1]!.accuracy.every((share) =>
-        [2, 3].some((size) => Math.abs((share * size) % 1) < 1e-9),
+        [2, 3].some((size) => Math.abs((share! * size) % 1) < 1e-9),
       );
       expect(counted).toBe(true);
       expect(await shaOf(settings, 3)).toBe(keeping.end.paramsSha256);

@@ -3,11 +3,12 @@ import { allocateRows, Rows } from '../../src/kernel/memory.ts';
 import { randomMatrix } from '../../src/kernel/reference.ts';
 import { buildTopology } from '../../src/topology/topology.ts';
 import { openMpi } from '../../src/transport/mpi/world.ts';
-import { openTransport, shareTransport } from '../../src/transport/threads.ts';
+import { shareTransport } from '../../src/transport/shared.ts';
+import { openTransport } from '../../src/transport/threads.ts';
 
 /** Run by ranks under mpirun: mixes and averages rows that are cut into several memories, and compares with one process's kernel. */
 const [replicas, columns, memoryBytes] = [13, 500, 20_000];
-const world = await openMpi(60);
+const world = await openMpi({ timeoutSeconds: 60 });
 const shared = shareTransport(1, replicas, columns, { place: world.place!, memoryBytes });
 if (shared.memory.shards.length < 3) throw new Error(`only ${shared.memory.shards.length} shards`);
 const transport = await openTransport(shared, 0);

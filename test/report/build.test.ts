@@ -292,6 +292,22 @@ describe('what cannot be read', () => {
 });
 
 describe('partial runs', () => {
+  it('that lost replicas are compared by those that are left, and named', async () => {
+    await store(paper.slice(3, 4), {}, { lost: 3 });
+    await store(paper.slice(2, 3));
+    const { runs, groups, notes } = await report();
+    const norms = [1, 1 + 0.4 * (1 / 4), 1 + 0.4 * (2 / 4)];
+    const ring = runs.find(({ summary }) => summary.name === 'D_ring')!;
+    expect(ring.variance.tensors.gini[0]![0]).toBeCloseTo(dispersion(norms).gini, 12);
+    expect(ring.summary).toMatchObject({ status: 'complete', accuracy: { mean: expect.closeTo(0.8, 12) } });
+    expect(groups.map(({ complete }) => complete)).toEqual([1, 1]);
+    expect(notes).toEqual([
+      expect.stringMatching(
+        /^D_ring-\w+ is complete, but not with all replicas \(rank 1 with replica 3 was lost in step 0\)/,
+      ),
+    ]);
+  });
+
   it('are shown and marked, but not compared', async () => {
     await store(paper);
     const partial: [Partial<Story>, object][] = [

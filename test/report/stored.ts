@@ -15,6 +15,8 @@ export interface Story {
   readonly connections?: number;
   readonly sentBytes?: number;
   readonly stepsPerEpoch?: number;
+  /** A replica that is lost in the first step. */
+  readonly lost?: number;
   /** How it ends; not at all where undefined. */
   readonly status?: 'complete' | 'stopped' | 'diverged' | undefined;
 }
@@ -41,16 +43,21 @@ export async function storeRun(root: string, story: Story): Promise<Run> {
   for (const event of eventsOf(story, experiment!.replicas)) await store.append(event);
   store.close();
   const status = 'status' in story ? story.status : 'complete';
-  const reason = status === 'diverged' ? { reason: 'the loss of replica 0 is NaN at step 3' } : {};
+  const diverged = status === 'diverged' ? 'the loss of replica 0 is NaN at step 3' : undefined;
+  const reason =
+    diverged ?? (story.lost === undefined ? undefined : `rank 1 with replica ${story.lost} was lost in step 0`);
   const step = story.accuracy.length * (story.stepsPerEpoch ?? 10);
-  if (status !== undefined) writeResult(run, { status, step, paramsSha256: '', seconds: 1, ...reason });
+  if (status !== undefined)
+    writeResult(run, { status, step, paramsSha256: '', seconds: 1, ...(reason === undefined ? {} : { reason }) });
   return run;
 }
 
 function* eventsOf(story: Story, replicas: number): Generator<Event> {
   const { accuracy, stepsPerEpoch = 10, spread = () => 0.1, connections = 2, sentBytes = 100 } = story;
   const steps = accuracy.length * stepsPerEpoch;
-  const each = <T>(value: (replica: number) => T) => Array.from({ length: replicas }, (_, i) => value(i));
+  const there = Array.from({ length: replicas }, (_, i) => i).filter((i) => i !== story.lost);
+  const each = (value: (replica: number) => number) =>
+    Array.from({ length: replicas }, (_, i) => (i === story.lost ? null : value(i)));
   yield { type: 'start', step: 0, steps, stepsPerEpoch, ranks: 1, tensors };
   for (let step = 0; step < steps; step++) {
     const event: StepEvent = {
@@ -82,9 +89,9 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
         type: 'evaluation',
         step: step + 1,
         epoch: (step + 1) / stepsPerEpoch,
-        replicas: each((i) => i),
+        replicas: there,
         samples: 100,
-        local: each(() => score),
+        local: there.map(() => score),
         merged: score,
         ms: 5,
       };

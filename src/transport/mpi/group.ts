@@ -1,5 +1,6 @@
 import { LostError } from '../../base/error.ts';
 import type { Channel, Group, Message, Place } from '../group.ts';
+import { type Failures, failuresOf } from './failures.ts';
 import { type Library, loadLibrary, MpiError } from './library.ts';
 
 /** Polls before it looks at the clock: most messages are there by then. */
@@ -31,6 +32,11 @@ function waitUntil(done: () => boolean, crowded: boolean, timeoutSeconds: number
 /** A tag that nothing else uses, and how long ranks that give up wait for each other's answer. */
 const [rollCallTag, rollCallSeconds] = [32_767, 2];
 
+/** How often a wait looks for processes that are gone, and how long calling off messages may take. */
+const [pollsPerCheck, drainSeconds] = [32, 5];
+
+type Handles = Int32Array | BigUint64Array;
+
 export interface GroupOptions {
   /** More threads on this machine than cores. */
   readonly crowded: boolean;
@@ -42,9 +48,13 @@ export async function openGroup(place: Place, { crowded }: GroupOptions): Promis
   return groupOver(library, place, crowded);
 }
 
-function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group {
+function groupOver({ mpi, abi, ulfm }: Library, place: Place, crowded: boolean): Group {
   const { index, count, hosts, timeoutSeconds } = place;
-  const { comm } = place.mpi;
+  const failures = place.survive ? failuresOf({ mpi, abi, ulfm: ulfm! }, place.mpi.comm) : undefined;
+  let { comm } = place.mpi;
+  /** Processes that are there, in the order of the communicator. */
+  let members = Array.from({ length: count }, (_, p) => p);
+  let lost: readonly number[] = [];
   const flag = new Int32Array(1);
   const name = (process: number) => `rank ${process} on ${hosts[process]}`;
 
@@ -53,24 +63,32 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
     return flag[0] !== 0;
   }
 
-  const lost = (what: string) =>
+  const gaveUp = (what: string) =>
     new LostError(`${name(index)} ${what}`, {
       hint: 'a machine or link is gone, or --timeout is shorter than something takes; go on with: dbench run --resume',
     });
 
   function wait(requests: Int32Array | BigUint64Array, waitedFor: () => string): void {
+    let polls = 0;
+    const done = () => {
+      if (test(requests)) return true;
+      // A process that is gone may leave others waiting for those who have noticed.
+      if (++polls % pollsPerCheck === 0) failures?.check(comm);
+      return false;
+    };
     try {
-      if (waitUntil(() => test(requests), crowded, timeoutSeconds)) return;
+      if (waitUntil(done, crowded, timeoutSeconds)) return;
     } catch (error) {
-      if (error instanceof MpiError) throw lost(`waited for ${waitedFor()}: ${error.message}`);
+      if (error instanceof MpiError && failures === undefined)
+        throw gaveUp(`waited for ${waitedFor()}: ${error.message}`);
       throw error;
     }
-    throw lost(`has waited ${timeoutSeconds} s for ${waitedFor()}; ${silent()}`);
+    throw gaveUp(`has waited ${timeoutSeconds} s for ${waitedFor()}; ${silent()}`);
   }
 
   /** Who is there: all that wait give up at about the same time and answer each other, and the others do not. */
   function silent(): string {
-    const others = Array.from({ length: count }, (_, p) => p).filter((p) => p !== index);
+    const others = members.filter((p) => p !== index);
     const message = (peer: number): Message => ({ peer, tag: rollCallTag, values: new Float32Array(1) });
     const call = open(others.map(message), others.map(message));
     call.start();
@@ -81,23 +99,28 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
 
   /** What MPI reads and writes while it is under way, out of the garbage collector's sight. */
   const underWay = new Set<unknown>();
+  /** Requests that are not done and write into memory when they are. */
+  const active = new Set<Handles>();
 
   /** One request that is made, waited for and gone. */
   function once(what: string, make: (request: Int32Array | BigUint64Array) => void, ...memory: unknown[]): void {
     const request = abi.handles(1);
     underWay.add(request).add(memory);
     make(request);
+    active.add(request);
     wait(request, () => `the other ranks, ${what}`);
+    active.delete(request);
     underWay.clear();
   }
 
   function open(sends: readonly Message[], receives: readonly Message[]): Channel {
     const messages = [...sends, ...receives];
     const requests = abi.handles(messages.length);
+    const receiving = requests.subarray(sends.length);
     const each = messages.map((_, i) => requests.subarray(i, i + 1));
     messages.forEach(({ peer, tag, values }, i) => {
       const make = i < sends.length ? mpi.MPI_Send_init : mpi.MPI_Recv_init;
-      make(values, values.length, abi.float, peer, tag, comm, each[i]);
+      make(values, values.length, abi.float, members.indexOf(peer), tag, comm, each[i]);
     });
     const ahead = new Set<number>();
     const startOne = (i: number) => {
@@ -109,6 +132,7 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
     return {
       start() {
         if (messages.length === 0) return;
+        active.add(receiving);
         if (ahead.size === 0) mpi.MPI_Startall(requests.length, requests);
         else for (let i = 0; i < messages.length; i++) startOne(i);
       },
@@ -121,6 +145,7 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
       },
       finish() {
         if (messages.length > 0) wait(requests, () => `${pending().map(name).join(', ')} (rows of parameters)`);
+        active.delete(receiving);
         ahead.clear();
       },
       pending,
@@ -138,14 +163,80 @@ function groupOver({ mpi, abi }: Library, place: Place, crowded: boolean): Group
     }
   }
 
+  /** Whether all have come through; the others' part in it may fail where the own one does not. */
+  function agreed(failures: Failures, well: boolean): boolean {
+    const [request, answer] = [abi.handles(1), Int32Array.of(well ? 1 : 0)];
+    underWay.add(request).add(answer);
+    try {
+      failures.agree(comm, answer, request);
+      if (!waitUntil(() => test(request), crowded, timeoutSeconds))
+        throw gaveUp(`has waited ${timeoutSeconds} s for the other ranks to agree on who is there`);
+    } catch (error) {
+      if (error instanceof MpiError) return false;
+      throw error;
+    }
+    underWay.delete(request);
+    underWay.delete(answer);
+    return answer[0] === 1;
+  }
+
+  /** Nothing of what was under way may still write anywhere. What was to be sent may stay: nobody waits for it. */
+  function drain(): void {
+    const settled = (request: Handles) => {
+      try {
+        return test(request);
+      } catch (error) {
+        if (error instanceof MpiError) return true;
+        throw error;
+      }
+    };
+    let left = [...active].flatMap((requests) => [...requests.keys()].map((i) => requests.subarray(i, i + 1)));
+    const done = () => {
+      left = left.filter((request) => !settled(request));
+      return left.length === 0;
+    };
+    if (!waitUntil(done, true, drainSeconds))
+      throw gaveUp('cannot call off what it was to receive before a rank was lost');
+    active.clear();
+  }
+
+  function together(work: () => void): boolean {
+    if (failures === undefined) {
+      work();
+      return true;
+    }
+    let failure: MpiError | undefined;
+    try {
+      work();
+    } catch (error) {
+      if (!(error instanceof MpiError)) throw error;
+      failure = error;
+      failures.revoke(comm);
+    }
+    if (agreed(failures, failure === undefined)) return true;
+    failures.revoke(comm);
+    drain();
+    const rest = failures.shrink(comm);
+    if (rest.members.length === members.length) throw failure ?? new MpiError('another rank failed');
+    ({ comm, members } = rest);
+    lost = Array.from({ length: count }, (_, p) => p).filter((p) => !members.includes(p));
+    if (members[0] !== 0) throw gaveUp(`has lost ${name(0)}, without which nothing can be recorded`);
+    return false;
+  }
+
   return {
     index,
     count,
+    get lost() {
+      return lost;
+    },
+    together,
     open,
     gather(values, counts) {
-      const lengths = Int32Array.from(counts);
-      const offsets = new Int32Array(count);
-      for (let p = 1; p < count; p++) offsets[p] = offsets[p - 1]! + counts[p - 1]!;
+      const starts = new Int32Array(count);
+      for (let p = 1; p < count; p++) starts[p] = starts[p - 1]! + counts[p - 1]!;
+      const lengths = Int32Array.from(members, (p) => counts[p]!);
+      const offsets = Int32Array.from(members, (p) => starts[p]!);
       once(
         'gathering numbers',
         (request) =>

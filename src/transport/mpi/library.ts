@@ -2,7 +2,7 @@ import { UserError } from '../../base/error.ts';
 import { type Koffi, loadKoffi } from '../../base/ffi.ts';
 import { type Abi, mpich, openMpi, standard } from './abi.ts';
 import { type Launcher, launcherOf } from './launcher.ts';
-import { type FunctionName, signatures } from './signatures.ts';
+import { type FunctionName, signatures, type UlfmFunctionName, ulfmSignatures } from './signatures.ts';
 
 /** An MPI library that is loaded: its functions throw MpiError where they fail. */
 export interface Library {
@@ -10,8 +10,12 @@ export interface Library {
   /** First line of what it says about itself. */
   readonly version: string;
   readonly abi: Abi;
-  readonly mpi: Readonly<Record<FunctionName, (...args: unknown[]) => void>>;
+  readonly mpi: Functions<FunctionName>;
+  /** What it takes to go on without processes that are lost, where the library has it. */
+  readonly ulfm: Functions<UlfmFunctionName> | undefined;
 }
+
+type Functions<Name extends string> = Readonly<Record<Name, (...args: unknown[]) => void>>;
 
 export class MpiError extends Error {
   override readonly name = 'MpiError';
@@ -68,16 +72,16 @@ function tryLoad(koffi: Koffi, path: string): Library | undefined {
       hint: 'known are Open MPI, MPICH and its relatives, and libraries with the ABI of MPI 5',
     });
   const types = { p: 'void *', i: 'int', h: abi.handle };
-  const raw = (name: FunctionName) =>
+  const raw = (name: string, signature: string) =>
     handle.func(
       name,
       'int',
-      [...signatures[name]].map((letter) => types[letter as keyof typeof types]),
+      [...signature].map((letter) => types[letter as keyof typeof types]),
     );
   const [text, length] = [Buffer.alloc(8192), new Int32Array(1)];
-  const errorString = raw('MPI_Error_string');
-  const checked = (name: FunctionName) => {
-    const call = raw(name);
+  const errorString = raw('MPI_Error_string', signatures.MPI_Error_string);
+  const checked = (name: string, signature: string) => {
+    const call = raw(name, signature);
     return (...args: unknown[]) => {
       const code = call(...args) as number;
       if (code === 0) return;
@@ -85,13 +89,26 @@ function tryLoad(koffi: Koffi, path: string): Library | undefined {
       throw new MpiError(`${name}: ${text.toString('latin1', 0, length[0]).split('\n')[0]}`);
     };
   };
-  const names = Object.keys(signatures) as FunctionName[];
+  const functions = <Name extends string>(table: Readonly<Record<Name, string>>) =>
+    Object.fromEntries(
+      Object.entries<string>(table).map(([name, signature]) => [name, checked(name, signature)]),
+    ) as Functions<Name>;
   return {
     path,
     version,
     abi,
-    mpi: Object.fromEntries(names.map((name) => [name, checked(name)])) as unknown as Library['mpi'],
+    mpi: functions(signatures),
+    ulfm: hasUlfm(handle, abi) ? functions(ulfmSignatures) : undefined,
   };
+}
+
+/** MPICH has the names too, but its launcher ends the job. */
+function hasUlfm(handle: ReturnType<Koffi['load']>, { name }: Abi): boolean {
+  try {
+    return name === 'Open MPI' && handle.symbol('MPIX_Comm_iagree') !== null;
+  } catch {
+    return false;
+  }
 }
 
 function versionOf(handle: ReturnType<Koffi['load']>): string {

@@ -22,7 +22,7 @@ function letterOf(parameter: string): string {
   if (/\*|\[/.test(parameter)) return 'p';
   const type = parameter.trim().split(/\s+/)[0]!;
   if (type === 'int') return 'i';
-  if (/^MPI_(Comm|Datatype|Op|Request|Errhandler|Info)$/.test(type)) return 'h';
+  if (/^MPI_(Comm|Group|Datatype|Op|Request|Errhandler|Info)$/.test(type)) return 'h';
   throw new Error(`a parameter of unknown kind: ${parameter}`);
 }
 

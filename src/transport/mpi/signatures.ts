@@ -24,6 +24,21 @@ export const signatures = {
   MPI_Testall: 'ippp',
   MPI_Request_get_status: 'hpp',
   MPI_Request_free: 'p',
+  MPI_Comm_group: 'hp',
+  MPI_Group_size: 'hp',
+  MPI_Group_translate_ranks: 'hiphp',
+  MPI_Group_free: 'p',
 } as const;
 
 export type FunctionName = keyof typeof signatures;
+
+/** User-Level Failure Mitigation, as Open MPI has it from 5 on in mpi-ext.h. */
+export const ulfmSignatures = {
+  MPIX_Comm_revoke: 'h',
+  MPIX_Comm_is_revoked: 'hp',
+  MPIX_Comm_get_failed: 'hp',
+  MPIX_Comm_iagree: 'hpp',
+  MPIX_Comm_shrink: 'hp',
+} as const;
+
+export type UlfmFunctionName = keyof typeof ulfmSignatures;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LostError, UserError } from '../../base/error.ts';
-import type { World } from '../world.ts';
+import type { World, WorldOptions } from '../world.ts';
 import { launcherOf } from './launcher.ts';
 import { type Library, loadLibrary } from './library.ts';
 
@@ -8,7 +8,7 @@ import { type Library, loadLibrary } from './library.ts';
 const endedEarly = 13;
 
 /** Starts MPI in this process. Once in its life, and in its main thread. */
-export async function openMpi(timeoutSeconds: number): Promise<World> {
+export async function openMpi({ timeoutSeconds, survive = false }: WorldOptions): Promise<World> {
   const launcher = launcherOf(process.env);
   const library = await loadLibrary();
   const { mpi, abi } = library;
@@ -30,6 +30,7 @@ export async function openMpi(timeoutSeconds: number): Promise<World> {
       `${launcher.name} started ${launcher.size} processes, but ${library.version} (${library.path}) sees ${size}: they do not belong together`,
       { hint: 'use the mpirun of this library, or set DBENCH_MPI to the library of this mpirun' },
     );
+  if (survive) checkUlfm(library);
   const handle = abi.handles(1);
   mpi.MPI_Comm_dup(abi.commWorld, handle);
   const comm = handle[0]!;
@@ -91,7 +92,8 @@ export async function openMpi(timeoutSeconds: number): Promise<World> {
   const members = await gather({ host: processorName(library), process: process.pid });
   const hosts = members.map(({ host }) => host);
   const neighbours = hosts.filter((host) => host === hosts[rank]).length;
-  const place = { index: rank, count: size, hosts, neighbours, mpi: { library: library.path, comm }, timeoutSeconds };
+  const reach = { library: library.path, comm };
+  const place = { index: rank, count: size, hosts, neighbours, mpi: reach, timeoutSeconds, survive };
   return {
     rank,
     size,
@@ -100,8 +102,16 @@ export async function openMpi(timeoutSeconds: number): Promise<World> {
     transport: library.version,
     share,
     gather,
-    close: async () => finalize(),
+    close: async (lost = false) => finalize(lost),
   };
+}
+
+function checkUlfm({ version, ulfm }: Library): void {
+  const hint =
+    'Open MPI from 5 on can, if started so: mpirun --with-ft ulfm … (not by srun, and not with its library of the MPI-5 ABI)';
+  if (ulfm === undefined) throw new UserError(`${version} cannot go on without ranks that are lost`, { hint });
+  if (process.env.OMPI_MCA_mpi_ft_enable !== '1')
+    throw new UserError('this launcher ends all ranks when one is lost, so --survive has no effect', { hint });
 }
 
 function processorName({ mpi }: Library): string {
@@ -111,13 +121,14 @@ function processorName({ mpi }: Library): string {
 }
 
 /** A process that ends without MPI_Finalize must take the others down: under MPICH it would count as a success. */
-function abortAtExit({ mpi, abi }: Library): () => void {
+function abortAtExit({ mpi, abi }: Library): (lost: boolean) => void {
   const abort = (code: number) => mpi.MPI_Abort(abi.commWorld, code === 0 ? endedEarly : code);
   process.once('exit', abort);
   // Node prints an error that nobody catches only after that event.
   process.on('uncaughtExceptionMonitor', (error) => console.error(error));
-  return () => {
+  return (lost) => {
     process.off('exit', abort);
-    mpi.MPI_Finalize();
+    // It waits for all, and for those that are lost it may wait for ever.
+    if (!lost) mpi.MPI_Finalize();
   };
 }

@@ -1,0 +1,147 @@
+import type { Block } from '../kernel/blocks.ts';
+import { type ColumnRange, columnShare } from '../kernel/kernel.ts';
+import { type RowMemory, Rows } from '../kernel/memory.ts';
+import { isMean, meanProgram, mixingProgram, type Program, sumProgram } from '../kernel/program.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import { contribution, type Deal, heldRows, pieces, rowExchange } from './exchange.ts';
+import type { Channel, Group, Message } from './group.ts';
+import { blockOf } from './transport.ts';
+
+/** What is kept ready for one W and one input: the program, and in the first thread the messages. */
+export interface MixPlan {
+  readonly program: Program;
+  readonly channel: Channel | undefined;
+  /** Which messages carry each replica. */
+  readonly sendsOf: ReadonlyMap<number, readonly number[]>;
+}
+
+/** The same for means. */
+export interface MeanPlan {
+  readonly contribute: Program | undefined;
+  readonly mean: Program;
+  /** Everyone's sums in own columns come here, and the mean of own columns goes to everyone. */
+  readonly scatter: Channel | undefined;
+  readonly spread: Channel | undefined;
+}
+
+/** What messages between the same two are told apart by: sums, means, and rows by replica. The standard has tags up to 32767. */
+const [sumTag, meanTag] = [0, 1];
+const rowTag = (replica: number, shard: number, shards: number) => 2 + ((replica * shards + shard) % 32_000);
+
+/** Topologies that change often have a plan a round; beyond this the oldest is given up. */
+const mostPlans = 64;
+
+/** What is kept ready between steps, made when it is first asked for. */
+export interface Plans {
+  /** Where W is the mean over all, that has a shorter way. */
+  mix(mixing: Mixing, input: Rows): MixPlan | 'mean';
+  mean(input: Rows): MeanPlan;
+  /** The columns of which a process adds up the means. */
+  columnsOf(process: number): ColumnRange;
+  free(): void;
+}
+
+/** The plans of one thread for as long as the processes are the same; `group` in the thread that speaks with them. */
+export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined): Plans {
+  const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
+  const means = new Map<string, MeanPlan>();
+
+  function planOf(mixing: Mixing, input: Rows): MixPlan | 'mean' {
+    let known = plans.get(mixing);
+    if (known === undefined) {
+      if (plans.size >= mostPlans) forget(plans.keys().next().value!);
+      plans.set(mixing, (known = new Map()));
+    }
+    let plan = known.get(input.name);
+    if (plan === undefined) known.set(input.name, (plan = isMean(mixing) ? 'mean' : planMix(mixing, input)));
+    return plan;
+  }
+
+  function forget(mixing: Mixing): void {
+    for (const plan of plans.get(mixing)!.values()) if (plan !== 'mean') plan.channel?.free();
+    plans.delete(mixing);
+  }
+
+  function freePlans(): void {
+    for (const mixing of [...plans.keys()]) forget(mixing);
+    for (const { scatter, spread } of means.values()) {
+      scatter?.free();
+      spread?.free();
+    }
+    means.clear();
+  }
+
+  /** Rows that are there for own sums. Where replicas are lost, sums may be fewer. */
+  const sumRows = new Rows(memory, 'sums').count;
+  /** Rows between own replicas and own sums. */
+  const otherRows = (input: Rows) => (input.name === 'current' ? new Rows(memory, 'spare').count : 0);
+  const everything: ColumnRange = [0, memory.columns];
+
+  function planMix(mixing: Mixing, input: Rows): MixPlan {
+    const { sends, receives } = rowExchange(mixing, deal);
+    const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
+    const held = heldRows(deal, otherRows(input) + sumRows, [], 0, received);
+    const program = mixingProgram(mixing, { rows: [deal.first, deal.last], held, out: 0 });
+    const heard = new Rows(memory, 'heard');
+    const message = (from: Rows, row: number, peer: number, replica: number) =>
+      pieces(from, row, everything).map(
+        (values, s): Message => ({ peer, tag: rowTag(replica, s, memory.shards.length), values }),
+      );
+    const channel = group?.open(
+      sends.flatMap(({ replica, peer }) => message(input, replica, peer, replica)),
+      receives.flatMap(({ replica, peer }, place) => message(heard, place, peer, replica)),
+    );
+    const sendsOf = new Map<number, number[]>();
+    sends
+      .flatMap(({ replica }) => memory.shards.map(() => replica))
+      .forEach((replica, index) => {
+        sendsOf.set(replica, [...(sendsOf.get(replica) ?? []), index]);
+      });
+    return { program, channel, sendsOf };
+  }
+
+  function meanPlanOf(input: Rows): MeanPlan {
+    let plan = means.get(input.name);
+    if (plan === undefined) means.set(input.name, (plan = planMean(input)));
+    return plan;
+  }
+
+  const columnsOf = (process: number) =>
+    columnShare(memory.columns, deal.members.indexOf(process), deal.members.length);
+
+  function planMean(input: Rows): MeanPlan {
+    const { blocks, sums: ownSums } = contribution(deal, deal);
+    const others = deal.members.filter((p) => p !== deal.index);
+    const received = others.flatMap((peer) =>
+      contribution(deal, blockOf(deal.replicas, deal.processes, peer)).blocks.map((block) => ({ peer, block })),
+    );
+    const held = heldRows(
+      deal,
+      otherRows(input),
+      ownSums,
+      sumRows - ownSums.length + deal.replicas - (deal.last - deal.first),
+      received.map(({ block }) => block),
+    );
+    const [sums, parts, mean] = [new Rows(memory, 'sums'), new Rows(memory, 'parts'), new Rows(memory, 'mean')];
+    const message = (tag: number, from: Rows, row: number, peer: number, columns: ColumnRange) =>
+      pieces(from, row, columns).map((values): Message => ({ peer, tag, values }));
+    const contributed = (block: Block, peer: number) => {
+      const [from, row] = block.size === 1 ? [input, block.first] : [sums, ownSums.indexOf(block)];
+      return message(sumTag, from, row, peer, columnsOf(peer));
+    };
+    return {
+      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(deal, 0, [], 0, [])),
+      mean: meanProgram(deal.present, held),
+      scatter: group?.open(
+        others.flatMap((peer) => blocks.flatMap((block) => contributed(block, peer))),
+        received.flatMap(({ peer }, row) => message(sumTag, parts, row, peer, columnsOf(deal.index))),
+      ),
+      spread: group?.open(
+        others.flatMap((peer) => message(meanTag, mean, 0, peer, columnsOf(deal.index))),
+        others.flatMap((peer) => message(meanTag, mean, 0, peer, columnsOf(peer))),
+      ),
+    };
+  }
+
+  return { mix: planOf, mean: meanPlanOf, columnsOf, free: freePlans };
+}

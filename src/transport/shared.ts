@@ -1,0 +1,74 @@
+import { allocateRows, type RowMemory } from '../kernel/memory.ts';
+import { contribution, dealOf } from './exchange.ts';
+import type { Place } from './group.ts';
+
+/** What the threads of one process share: handed to every one as it is. */
+export interface SharedTransport {
+  readonly threads: number;
+  readonly replicas: number;
+  /** The other processes, where there are any. */
+  readonly place: Place | undefined;
+  readonly memory: RowMemory;
+  /** [arrived, generation, stop, again] */
+  readonly control: Int32Array;
+  /** 1 for each process that is lost. */
+  readonly gone: Int32Array;
+  /** A place for the numbers of all replicas, and one for those of each thread. */
+  readonly board: Float64Array;
+  readonly desk: Float64Array;
+  /** 1 for each own replica whose row may be sent ahead; undefined where rows wait for each other. */
+  readonly announced: Int32Array | undefined;
+}
+
+/** Places in `control`. */
+export const [arrived, generation, stop, again] = [0, 1, 2, 3];
+
+/** Numbers a replica or thread can put down at once. */
+export const boardWidth = 64;
+
+const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
+const integers = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
+
+export interface ShareOptions {
+  /** The other processes of the run. */
+  readonly place?: Place | undefined;
+  /** Whether rows are sent to other processes while the next replica computes. */
+  readonly overlap?: boolean | undefined;
+  /** The most that rows take in one memory. */
+  readonly memoryBytes?: number;
+}
+
+/**
+ * Rows of a process: its own replicas twice, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
+ * what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
+ */
+export function shareTransport(
+  threads: number,
+  replicas: number,
+  columns: number,
+  { place, overlap = false, ...options }: ShareOptions = {},
+): SharedTransport {
+  const deal = dealOf(replicas, place?.count ?? 1, place?.index ?? 0);
+  const own = deal.last - deal.first;
+  const sums = place === undefined ? 0 : contribution(deal, deal).sums.length;
+  return {
+    threads,
+    replicas,
+    place,
+    memory: allocateRows(
+      columns,
+      { current: own, spare: own, sums, heard: replicas - own, parts: replicas - own, mean: 1 },
+      options,
+    ),
+    control: integers(4),
+    gone: integers(place?.count ?? 1),
+    board: doubles(replicas * boardWidth),
+    desk: doubles(threads * boardWidth),
+    announced: overlap && place !== undefined ? integers(own) : undefined,
+  };
+}
+
+/** Asks the ranks to stop after the step they are in. */
+export function requestStop({ control }: SharedTransport): void {
+  Atomics.store(control, stop, 1);
+}
