@@ -1,7 +1,7 @@
 /**
  * Training of n replicas against what an expert writes in one PyTorch process (replicas_torch.py), in turn on the same machine.
  *
- *     npm run build && npx tsx bench/replicas.ts [--rounds 3] [--threads 1,2] [--json]
+ *     npm run build && npx tsx bench/replicas.ts [--rounds 3] [--threads 1,2] [--backend auto] [--json]
  *     npx tsx bench/replicas.ts --scaling     time and memory from 126 to 1008 replicas
  *     npx tsx bench/replicas.ts --resnet      share of computation, and what a second worker brings
  *
@@ -20,6 +20,7 @@ const { values: options } = parseArgs({
     threads: { type: 'string', default: '1,2' },
     scaling: { type: 'boolean', default: false },
     resnet: { type: 'boolean', default: false },
+    backend: { type: 'string', default: 'auto' },
     json: { type: 'boolean', default: false },
   },
 });
@@ -53,6 +54,8 @@ function ours(n: number, steps: number, more: readonly string[] = []): Ours {
     `${n}`,
     '--steps',
     `${steps}`,
+    '--backend',
+    options.backend,
     ...more,
   ];
   return run(process.execPath, args).runs[0];
