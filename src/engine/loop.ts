@@ -1,3 +1,4 @@
+import { stagesOf } from '../algorithm/algorithm.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
@@ -102,9 +103,11 @@ function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator
   }
 }
 
+/** The programs that the stages of a step call for, which are the same in every step. */
 function formOf({ algorithm, consensus }: Experiment): Form {
-  if (algorithm.kind === 'centralized') return 'common';
-  return consensus.kind === 'critical' ? 'apart' : 'whole';
+  const stages = stagesOf(algorithm, consensus, 0, false);
+  if (stages.includes('stepTogether')) return 'common';
+  return stages.includes('stepAlone') ? 'apart' : 'whole';
 }
 
 function begin(rank: Rank): number {
