@@ -166,14 +166,22 @@ async function evaluate(
 /** The average of all replicas, its running statistics included: rank 0 evaluates it for all. */
 async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> {
   const params = rank.merge();
-  const state = meanState(rank, transport);
+  const state = meanState(
+    rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []),
+    transport,
+  );
   const score = transport.rank === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
-/** Some columns at a time: the states of all replicas together may be large, and every rank would hold them. */
-function meanState(rank: Rank, transport: Transport): Float32Array | undefined {
-  const rows = rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []);
+/**
+ * The mean over all replicas, of which `rows` are those of this rank. Some columns at a time: the states of all together may be large,
+ * and every rank would hold them.
+ */
+export function meanState(
+  rows: readonly Float32Array[],
+  transport: Pick<Transport, 'gather' | 'replicas' | 'lost'>,
+): Float32Array | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   const mean = new Float32Array(first.length);
