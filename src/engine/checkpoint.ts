@@ -114,7 +114,7 @@ export function readCheckpoint(
     const [, from, to] = (/^replicas-(\d+)-(\d+)\.safetensors$/.exec(name) ?? []).map(Number);
     if (from === undefined || to === undefined || to < first || from >= last) continue;
     const path = join(whole(folder, step), name);
-    const file = new TensorFile(path);
+    const file = new TensorFile(path, `remove ${whole(folder, step)}: the checkpoint before it is used then`);
     try {
       for (const [tensor, put] of Object.entries(rows)) {
         const columns = file.shape(tensor)?.[1];
