@@ -77,7 +77,13 @@ const lockOf = ({ folder }: Run) => join(folder, 'lock');
 
 /** The process that says it is writing to a run: it may be dead. */
 function writer(run: Run): number | undefined {
-  return existsSync(lockOf(run)) ? Number(readFileSync(lockOf(run), 'utf8')) : undefined;
+  try {
+    return Number(readFileSync(lockOf(run), 'utf8'));
+  } catch (error) {
+    // Not asked for beforehand: the run may end between the question and the reading.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Tells others who is writing. What keeps a second process out is the database, which only one can open. */
