@@ -23,7 +23,6 @@ export const layers = [
   'run.ts',
   'bench',
   'report',
-  'dashboard',
   'cli',
   'index.ts',
 ] as const;

@@ -9,6 +9,8 @@ export function number(value: number, digits = 6): string {
 
 export function bytes(count: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-  const unit = count < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(count) / 3));
-  return `${Number((count / 1000 ** unit).toPrecision(3))} ${units[unit]}`;
+  // Before the unit is chosen: 999,999 B are 1 MB, not 1000 kB.
+  const rounded = Number(count.toPrecision(3));
+  const unit = rounded < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log10(rounded) / 3));
+  return `${rounded / 1000 ** unit} ${units[unit]}`;
 }

@@ -53,6 +53,14 @@ describe('Random', () => {
     for (const count of firsts) expect(Math.abs(count - 1000)).toBeLessThan(120);
   });
 
+  it('draws whole numbers evenly where they do not divide 2³²', () => {
+    const random = new Random(5, 'test');
+    // Of three equal parts the first would get half of the numbers, were what is left of 2³² not drawn again.
+    const counts = [0, 0, 0];
+    for (let i = 0; i < 3000; i++) counts[Math.floor(random.below(3 * 2 ** 30) / 2 ** 30)]! += 1;
+    for (const count of counts) expect(Math.abs(count - 1000)).toBeLessThan(120);
+  });
+
   it.each([-1, 0.5, Number.NaN, 2 ** 53])('refuses the seed %s', (seed) => {
     expect(() => new Random(seed, 'test')).toThrow(/seed must be a whole number/);
   });

@@ -52,7 +52,9 @@ it('has the published layout, numbers aligned to 8 bytes', () => {
 it('refuses files that are cut short or are something else', () => {
   writeTensors(path, content);
   truncateSync(path, readFileSync(path).length - 1);
-  expect(() => new TensorFile(path)).toThrow(/tensor params is damaged/);
+  expect(() => new TensorFile(path, 'remove it')).toThrow(
+    expect.objectContaining({ message: expect.stringMatching(/tensor params is damaged/), hint: 'remove it' }),
+  );
   for (const bytes of [
     Buffer.alloc(3),
     Buffer.alloc(100, 255),

@@ -65,13 +65,16 @@ export function writeTensors(path: string, { metadata, tensors }: Tensors): void
 export class TensorFile {
   readonly metadata: Readonly<Record<string, string>>;
   readonly #path: string;
+  readonly #hint: string | undefined;
   readonly #file: number;
   readonly #entries: Readonly<Record<string, Entry>>;
   /** Where the numbers begin. */
   readonly #begin: number;
 
-  constructor(path: string) {
+  /** @param hint what to do about one that is refused */
+  constructor(path: string, hint?: string) {
     this.#path = path;
+    this.#hint = hint;
     this.#file = openSync(path, 'r');
     try {
       const size = fstatSync(this.#file).size;
@@ -83,10 +86,10 @@ export class TensorFile {
       this.#begin = 8 + length;
       for (const [name, { dtype, shape, data_offsets: at }] of Object.entries(this.#entries))
         if (dtype !== 'F32' || at[1] > size - this.#begin || at[1] - at[0] !== 4 * sizeOf(shape))
-          throw new UserError(`${path}: tensor ${name} is damaged`);
+          throw new UserError(`${path}: tensor ${name} is damaged`, { hint });
     } catch (cause) {
       this.close();
-      if (cause instanceof SyntaxError) throw new UserError(`${path} is not a safetensors file`, { cause });
+      if (cause instanceof SyntaxError) throw new UserError(`${path} is not a safetensors file`, { cause, hint });
       throw cause;
     }
   }
@@ -106,7 +109,7 @@ export class TensorFile {
   #bytes(into: Uint8Array, position: number): Uint8Array {
     for (let done = 0; done < into.length; ) {
       const count = readSync(this.#file, into, done, Math.min(into.length - done, 2 ** 30), position + done);
-      if (count === 0) throw new UserError(`${this.#path} ends before its tensors do`);
+      if (count === 0) throw new UserError(`${this.#path} ends before its tensors do`, { hint: this.#hint });
       done += count;
     }
     return into;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dispersion, mean, pearson, quantile, ranks, spearman, studentQuantile } from './statistics.ts';
+import { dispersion, mean, pearson, quantile, ranks, studentQuantile } from './statistics.ts';
 
 const norms = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 40 });
 
@@ -50,6 +50,7 @@ describe('correlation', () => {
   });
 
   it('of ranks sees any monotone relation, ties included', () => {
+    const spearman = (x: number[], y: number[]) => pearson(ranks(x), ranks(y));
     expect(spearman([1, 2, 3, 4], [1, 10, 100, 1000])).toBeCloseTo(1, 12);
     expect([...ranks([10, 20, 20, 5])]).toEqual([2, 3.5, 3.5, 1]);
     // By hand: ranks (1, 2.5, 2.5, 4, 5) and (5, 1, 3.5, 3.5, 2), Σdxdy = −4.75, Σdx² = Σdy² = 9.5.

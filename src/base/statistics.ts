@@ -89,11 +89,6 @@ export function pearson(x: Numbers, y: Numbers): number {
   return xx === 0 || yy === 0 ? Number.NaN : xy / Math.sqrt(xx * yy);
 }
 
-/** Spearman's ρ: the Pearson correlation of the ranks. */
-export function spearman(x: Numbers, y: Numbers): number {
-  return pearson(ranks(x), ranks(y));
-}
-
 /**
  * P(|T| < √df·tan θ) for Student's t with a whole number of degrees of freedom: a finite sum in θ.
  *

@@ -29,7 +29,7 @@ export function tasksOf({ memory, topologies, n, threads }: CrewData, w = 0): ((
     },
     ...topologies.map((given) => {
       const mixing = buildTopology(given, n, 1).mixing(0);
-      return () => kernel.mix(mixing, x, y, { columns });
+      return () => kernel.mix(mixing, x, y, columns);
     }),
   ];
 }

@@ -35,10 +35,10 @@ export function apportion(shares: ArrayLike<number>, total: number): number[] {
 }
 
 /**
- * counts[replica][class] for replicas of equal size: each draws its class shares from Dir(alpha · classes · prior), as in Hsu et al.,
- * "Measuring the effects of non-identical data distribution", 2019. There replicas are served one after the other and the last get
- * what is left; here all shares are fitted together to what each class has and each replica gets (Sinkhorn), so all samples are
- * used and the order of the replicas does not matter.
+ * counts[replica][class] for replicas of equal size: each draws its class shares from Dir(alpha · classes · prior), alpha for each class
+ * where all are equally frequent. Hsu et al., "Measuring the effects of non-identical data distribution", 2019, write Dir(α · prior): their
+ * α is alpha · classes. There replicas are served one after the other and the last get what is left; here all shares are fitted together
+ * to what each class has and each replica gets (Sinkhorn), so all samples are used and the order of the replicas does not matter.
  */
 export function equalCounts(classCounts: readonly number[], n: number, alpha: number, random: Random): number[][] {
   const classes = classCounts.length;

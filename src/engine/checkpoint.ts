@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import type { ConsensusMemory } from '../algorithm/consensus.ts';
 import { UserError } from '../base/error.ts';
-import { reason } from '../base/file.ts';
+import { makeFolder, reason } from '../base/file.ts';
 import { TensorFile, writeTensors } from '../base/safetensors.ts';
 
 /**
@@ -46,7 +46,7 @@ export function beginCheckpoint(folder: string, step: number): void {
 }
 
 export function writeBlock(folder: string, { first, last, step, common, rows }: Block): void {
-  mkdirSync(part(folder, step), { recursive: true });
+  makeFolder(part(folder, step));
   const block = Object.entries(rows).map(([name, row]) => {
     const pieces = function* () {
       for (let i = first; i < last; i++) yield row(i);
@@ -114,7 +114,7 @@ export function readCheckpoint(
     const [, from, to] = (/^replicas-(\d+)-(\d+)\.safetensors$/.exec(name) ?? []).map(Number);
     if (from === undefined || to === undefined || to < first || from >= last) continue;
     const path = join(whole(folder, step), name);
-    const file = new TensorFile(path);
+    const file = new TensorFile(path, `remove ${whole(folder, step)}: the checkpoint before it is used then`);
     try {
       for (const [tensor, put] of Object.entries(rows)) {
         const columns = file.shape(tensor)?.[1];

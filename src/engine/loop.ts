@@ -1,3 +1,4 @@
+import { stagesOf } from '../algorithm/algorithm.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
@@ -102,9 +103,11 @@ function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator
   }
 }
 
+/** The programs that the stages of a step call for, which are the same in every step. */
 function formOf({ algorithm, consensus }: Experiment): Form {
-  if (algorithm.kind === 'centralized') return 'common';
-  return consensus.kind === 'critical' ? 'apart' : 'whole';
+  const stages = stagesOf(algorithm, consensus, 0, false);
+  if (stages.includes('stepTogether')) return 'common';
+  return stages.includes('stepAlone') ? 'apart' : 'whole';
 }
 
 function begin(rank: Rank): number {
@@ -163,14 +166,22 @@ async function evaluate(
 /** The average of all replicas, its running statistics included: rank 0 evaluates it for all. */
 async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> {
   const params = rank.merge();
-  const state = meanState(rank, transport);
+  const state = meanState(
+    rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []),
+    transport,
+  );
   const score = transport.rank === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
-/** Some columns at a time: the states of all replicas together may be large, and every rank would hold them. */
-function meanState(rank: Rank, transport: Transport): Float32Array | undefined {
-  const rows = rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []);
+/**
+ * The mean over all replicas, of which `rows` are those of this rank. Some columns at a time: the states of all together may be large,
+ * and every rank would hold them.
+ */
+export function meanState(
+  rows: readonly Float32Array[],
+  transport: Pick<Transport, 'gather' | 'replicas' | 'lost'>,
+): Float32Array | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
   const mean = new Float32Array(first.length);

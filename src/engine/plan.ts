@@ -1,7 +1,7 @@
 import type { Experiment } from '../experiment/schema.ts';
 import { learningRate } from '../optim/schedule.ts';
 import { topologyAt } from '../topology/schedule.ts';
-import { summarize } from '../topology/summary.ts';
+import { contraction, meanDegree } from '../topology/summary.ts';
 import { buildTopology, type Topology } from '../topology/topology.ts';
 
 /** What holds for the steps of one epoch. */
@@ -41,14 +41,7 @@ export function planner(experiment: Experiment, stepsPerEpoch: number): (epoch: 
       degree: current.degree,
       // The middle of the step: a warm-up from 0 then neither wastes its first step nor overshoots in its last.
       learningRate: (step) => rate((step + 0.5) / stepsPerEpoch),
-      secondModulus: () => (current.modulus ??= 1 - summarize(current.topology).spectralGap),
+      secondModulus: () => (current.modulus ??= contraction(current.topology)),
     };
   };
-}
-
-function meanDegree(topology: Topology): number {
-  const steps = topology.period === Number.POSITIVE_INFINITY ? 1 : topology.period;
-  let sum = 0;
-  for (let step = 0; step < steps; step++) for (const row of topology.round(step).sources) sum += row.length;
-  return sum / (steps * topology.n);
 }

@@ -257,10 +257,10 @@ export class Rank {
   }
 
   #target(step: number, plan: EpochPlan, learningRate: number): number | null {
-    const { consensus, replicas } = this.#experiment;
+    const { consensus } = this.#experiment;
     if (consensus.kind === 'none') return null;
     const distance = this.#measured.distance ?? this.#clock.time('mix', () => this.#distance());
-    const signals = { epoch: step / plan.stepsPerEpoch, learningRate, replicas, distance };
+    const signals = { epoch: step / plan.stepsPerEpoch, learningRate, replicas: this.#there(), distance };
     const { target, memory } = consensusTarget(consensus, this.memory, signals);
     this.memory = memory;
     return target;
@@ -273,7 +273,7 @@ export class Rank {
     this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
     this.#measured.gossips += 1;
     const { source, n } = this.#transport.surviving(mixing);
-    const messages = (source.length - n) / present(this.#transport).length;
+    const messages = (source.length - n) / this.#there();
     this.#sent(messages, messages);
   }
 
@@ -285,8 +285,13 @@ export class Rank {
 
   /** A mean over all replicas by ring all-reduce: 2(n−1) messages of an n-th of the row each. */
   #sentToAll(): void {
-    const messages = 2 * (this.#transport.replicas - 1);
-    this.#sent(messages, messages / this.#transport.replicas);
+    const messages = 2 * (this.#there() - 1);
+    this.#sent(messages, messages / this.#there());
+  }
+
+  /** How many replicas there are. */
+  #there(): number {
+    return present(this.#transport).length;
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {

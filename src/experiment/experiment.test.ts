@@ -105,6 +105,11 @@ describe('resolve', () => {
       'test: epochs: must be a whole number from 1, got Infinity',
     ],
     ['a fraction', { ...minimal, batch: 1.5 }, 'test: batch: must be a whole number from 1, got 1.5'],
+    [
+      'a look-ahead along no momentum',
+      { ...minimal, optimizer: { kind: 'sgd', nesterov: true } },
+      'test: optimizer: nesterov needs a momentum above 0, as in momentum: 0.9',
+    ],
     ['a bad name', { ...minimal, name: 'a/b' }, 'test: name: must be text like ^[\\w.+-]+$, got "a/b"'],
     [
       'an impossible topology',

@@ -36,7 +36,6 @@ const shape = {
       everySteps: z.int().min(1).default(1),
       norms: z.boolean().default(true).describe('L2 norm of every tensor on every replica, before averaging'),
       distance: z.boolean().default(true).describe('consensus distance Ξ'),
-      gradients: z.boolean().default(true).describe('gradient norms'),
     })
     .prefault({}),
   evaluation: z

@@ -1,26 +1,21 @@
 import type { Mixing } from '../topology/mixing.ts';
-import { privateWasm, sharedWasm } from './binary.ts';
-import type { Block } from './blocks.ts';
+import { sharedWasm } from './binary.ts';
 import type { RowMemory, Rows } from './memory.ts';
-import { meanProgram, mixingProgram, type Program, type Scope, sumProgram } from './program.ts';
+import { meanProgram, mixingProgram, type Program } from './program.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** What assembly/ exports; addresses and lengths in bytes unless they are columns. */
 interface Exports {
   mix(...args: number[]): void;
   copy(out: number, from: number, bytes: number): void;
-  scale(y: number, factor: number, bytes: number): void;
-  axpy(y: number, factor: number, x: number, bytes: number): void;
   squares(x: number, from: number, to: number, lanes: number): void;
   differences(x: number, y: number, from: number, to: number, lanes: number): void;
-  products(x: number, y: number, from: number, to: number, lanes: number): void;
 }
 
 /** Columns [first, end) of the whole rows. */
 export type ColumnRange = readonly [first: number, end: number];
 
-const compile = (base64: string) => new WebAssembly.Module(Buffer.from(base64, 'base64'));
-const modules = { shared: compile(sharedWasm), private: compile(privateWasm) };
+const module = new WebAssembly.Module(Buffer.from(sharedWasm, 'base64'));
 
 const pageBytes = 65536;
 const lineBytes = 64;
@@ -49,22 +44,18 @@ class ShardKernel {
   readonly lanes: number;
   readonly lanesView: Float64Array;
   readonly #memory: Memory;
-  readonly #shared: boolean;
   #scratch = { start: 0, bytes: 0 };
   #loaded: Loaded | undefined;
 
-  constructor(memory: Memory, shared: boolean) {
+  constructor(memory: Memory) {
     this.#memory = memory;
-    this.#shared = shared;
-    this.exports = new WebAssembly.Instance(shared ? modules.shared : modules.private, { env: { memory } })
-      .exports as Exports;
-    // A shared memory grows by a page that is this kernel's alone; a private one has its first page for it.
-    this.lanes = shared ? memory.grow(1) * pageBytes : 0;
+    this.exports = new WebAssembly.Instance(module, { env: { memory } }).exports as Exports;
+    // The memory grows by a page that is this kernel's alone.
+    this.lanes = memory.grow(1) * pageBytes;
     this.lanesView = new Float64Array(memory.buffer, this.lanes, 8);
   }
 
   #reserve(bytes: number): number {
-    if (!this.#shared) throw new Error('private memory has no room to mix rows: allocate it shared');
     if (bytes > this.#scratch.bytes) {
       const pages = Math.ceil((bytes * 1.5) / pageBytes);
       // What was reserved before is given up; sizes grow geometrically, so that is at most twice what is in use.
@@ -98,44 +89,29 @@ class ShardKernel {
 export class Kernel {
   readonly memory: RowMemory;
   readonly #shards: readonly ShardKernel[];
-  readonly #programs = new WeakMap<Mixing, Map<string, Program>>();
+  readonly #programs = new WeakMap<Mixing, Program>();
   readonly #means = new Map<number, Program>();
 
   constructor(memory: RowMemory) {
     this.memory = memory;
-    this.#shards = memory.memories.map((each) => new ShardKernel(each, memory.shared));
+    this.#shards = memory.memories.map((each) => new ShardKernel(each));
   }
 
-  /**
-   * out_i = Σ_j W_ij x_j for the rows and columns in scope. Workers share the work by columns (no sum is computed twice) or by rows.
-   * Input and output are different matrices.
-   */
-  mix(
-    mixing: Mixing,
-    input: Rows,
-    output: Rows,
-    scope: Pick<Scope, 'rows'> & { readonly columns?: ColumnRange } = {},
-  ): void {
-    const key = scope.rows?.join() ?? '';
-    let known = this.#programs.get(mixing);
-    if (known === undefined) this.#programs.set(mixing, (known = new Map()));
-    let program = known.get(key);
-    if (program === undefined) known.set(key, (program = mixingProgram(mixing, scope)));
-    this.run(program, input, output, scope.columns);
-  }
-
-  /** Row 0 of the output = the mean of the first n rows of the input, with the bits of a complete topology. */
-  mean(input: Rows, output: Rows, n = input.count, columns?: ColumnRange): void {
-    let program = this.#means.get(n);
-    if (program === undefined) this.#means.set(n, (program = meanProgram(n)));
+  /** out_i = Σ_j W_ij x_j. Workers share the work by columns: no sum is computed twice. */
+  mix(mixing: Mixing, input: Rows, output: Rows, columns?: ColumnRange): void {
+    let program = this.#programs.get(mixing);
+    if (program === undefined) this.#programs.set(mixing, (program = mixingProgram(mixing)));
     this.run(program, input, output, columns);
   }
 
-  /** Row b of the output = the sum of blocks[b]; `held` says what the input's rows are. */
-  sums(blocks: readonly Block[], held: readonly Block[], input: Rows, output: Rows): void {
-    this.run(sumProgram(blocks, held), input, output);
+  /** Row 0 of the output = the mean of all rows of the input, with the bits of a complete topology. */
+  mean(input: Rows, output: Rows, columns?: ColumnRange): void {
+    let program = this.#means.get(input.count);
+    if (program === undefined) this.#means.set(input.count, (program = meanProgram(input.count)));
+    this.run(program, input, output, columns);
   }
 
+  /** Input and output are different matrices, unless all rows of the output are the same. */
   run(program: Program, input: Rows, output: Rows, [first, end]: ColumnRange = [0, this.memory.columns]): void {
     this.#check(input);
     this.#check(output);
@@ -165,32 +141,16 @@ export class Kernel {
 
   /** y_i ← x_j. */
   copy(y: Rows, i: number, x: Rows, j: number): void {
-    this.#rows(y, i, x, j, (kernel, to, from, bytes) => kernel.copy(to, from, bytes));
-  }
-
-  /** y_i ← factor · y_i, factor as float32. */
-  scale(y: Rows, i: number, factor: number): void {
-    this.#rows(y, i, y, i, (kernel, to, _, bytes) => kernel.scale(to, factor, bytes));
-  }
-
-  /** y_i ← y_i + factor · x_j, factor as float32. */
-  axpy(y: Rows, i: number, factor: number, x: Rows, j: number): void {
-    this.#rows(y, i, x, j, (kernel, to, from, bytes) => kernel.axpy(to, factor, from, bytes));
-  }
-
-  /** ‖x_i‖², in float64. */
-  squaredNorm(x: Rows, i: number): number {
-    return this.#sum(x, i, x, i, 0, x.columns, (kernel, at, _, from, to, lanes) => kernel.squares(at, from, to, lanes));
+    this.#check(y);
+    this.#check(x);
+    this.memory.shards.forEach(({ strideBytes }, s) => {
+      this.#shards[s]!.exports.copy(this.#address(y, i, s), this.#address(x, j, s), strideBytes);
+    });
   }
 
   /** ‖x_i − y_j‖², in float64. */
   squaredDistance(x: Rows, i: number, y: Rows, j: number): number {
     return this.#sum(x, i, y, j, 0, x.columns, (kernel, ...args) => kernel.differences(...args));
-  }
-
-  /** ⟨x_i, y_j⟩, in float64. */
-  dot(x: Rows, i: number, y: Rows, j: number): number {
-    return this.#sum(x, i, y, j, 0, x.columns, (kernel, ...args) => kernel.products(...args));
   }
 
   /** L2 norm of each tensor of row i; tensor t has the columns offsets[t] … offsets[t+1]−1. */
@@ -203,11 +163,6 @@ export class Kernel {
       );
   }
 
-  /** out[i] = ‖x_i − m_0‖² for the rows [first, end): with m the mean these make up the consensus distance. */
-  squaredDistances(x: Rows, m: Rows, out: Float64Array, first = 0, end = x.count): void {
-    for (let i = first; i < end; i++) out[i] = this.squaredDistance(x, i, m, 0);
-  }
-
   #check(rows: Rows): void {
     if (rows.memory !== this.memory) throw new RangeError(`"${rows.name}" is in another memory than this kernel`);
   }
@@ -215,20 +170,6 @@ export class Kernel {
   #address(rows: Rows, i: number, s: number): number {
     const { offset, strideBytes } = this.memory.shards[s]!;
     return offset[rows.name]! + rows.place(i) * strideBytes;
-  }
-
-  #rows(
-    y: Rows,
-    i: number,
-    x: Rows,
-    j: number,
-    pass: (kernel: Exports, to: number, from: number, bytes: number) => void,
-  ): void {
-    this.#check(y);
-    this.#check(x);
-    this.memory.shards.forEach(({ strideBytes }, s) => {
-      pass(this.#shards[s]!.exports, this.#address(y, i, s), this.#address(x, j, s), strideBytes);
-    });
   }
 
   #sum(
@@ -254,17 +195,8 @@ export class Kernel {
       pass(exports, this.#address(x, i, s), this.#address(y, j, s), from, to, lanes);
       total.set(lanesView);
     });
-    const [a, b, c, d, e, f, g, h] = total as unknown as [
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-      number,
-    ];
-    return a + b + (c + d) + (e + f + (g + h));
+    const pair = (lane: number) => total[lane]! + total[lane + 1]!;
+    return pair(0) + pair(2) + (pair(4) + pair(6));
   }
 }
 

@@ -7,29 +7,24 @@ import { randomMatrix } from './reference.ts';
 describe('rows', () => {
   it('come back as they were written, in any number of shards, without touching others', () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 300 }),
-        fc.integer({ min: 1, max: 12 }),
-        fc.boolean(),
-        (columns, lines, shared) => {
-          const memory = allocateRows(columns, { a: 3, b: 2 }, { shared, memoryBytes: 5 * 64 * (lines + 1) });
-          const matrices = [new Rows(memory, 'a'), new Rows(memory, 'b')] as const;
-          const values = randomMatrix(5, columns, 1);
-          const places = [0, 1, 2]
-            .map((i) => [matrices[0], i] as const)
-            .concat([0, 1].map((i) => [matrices[1], i] as const));
-          places.forEach(([rows, i], v) => {
-            rows.write(i, values[v]!);
-          });
-          const out = new Float32Array(columns);
-          places.forEach(([rows, i], v) => {
-            rows.read(i, out);
-            expect(out).toEqual(values[v]);
-          });
-          expect(memory.shards.length).toBe(memory.memories.length);
-          if (columns > 16 * lines) expect(memory.shards.length).toBeGreaterThan(1);
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 12 }), (columns, lines) => {
+        const memory = allocateRows(columns, { a: 3, b: 2 }, { memoryBytes: 5 * 64 * (lines + 1) });
+        const matrices = [new Rows(memory, 'a'), new Rows(memory, 'b')] as const;
+        const values = randomMatrix(5, columns, 1);
+        const places = [0, 1, 2]
+          .map((i) => [matrices[0], i] as const)
+          .concat([0, 1].map((i) => [matrices[1], i] as const));
+        places.forEach(([rows, i], v) => {
+          rows.write(i, values[v]!);
+        });
+        const out = new Float32Array(columns);
+        places.forEach(([rows, i], v) => {
+          rows.read(i, out);
+          expect(out).toEqual(values[v]);
+        });
+        expect(memory.shards.length).toBe(memory.memories.length);
+        if (columns > 16 * lines) expect(memory.shards.length).toBeGreaterThan(1);
+      }),
     );
   });
 

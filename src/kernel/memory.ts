@@ -1,6 +1,6 @@
 import { type Memory, WebAssembly } from './webassembly.ts';
 
-/** Replica rows in memory that all workers of a process share, or that one worker keeps to itself. */
+/** Replica rows in memory that all workers of a process share. */
 
 const pageBytes = 65536;
 const lineFloats = 16;
@@ -27,7 +27,6 @@ export interface RowMemory {
   readonly rows: Readonly<Record<string, number>>;
   readonly shards: readonly Shard[];
   readonly memories: readonly Memory[];
-  readonly shared: boolean;
 }
 
 /** A row's room: whole cache lines, an odd number of them, so that neighbouring rows do not compete for the same cache sets. */
@@ -40,9 +39,8 @@ function strideFloats(columns: number): number {
 export function allocateRows(
   columns: number,
   rows: Readonly<Record<string, number>>,
-  options: { readonly shared?: boolean; readonly memoryBytes?: number } = {},
+  { memoryBytes = defaultMemoryBytes }: { readonly memoryBytes?: number } = {},
 ): RowMemory {
-  const { shared = true, memoryBytes = defaultMemoryBytes } = options;
   const total = Object.values(rows).reduce((sum, count) => sum + count, 0);
   if (columns < 1 || total < 1)
     throw new RangeError(`rows need at least one column and one row, got ${columns} and ${total}`);
@@ -57,17 +55,15 @@ export function allocateRows(
     const end = Math.min(columns, first + width);
     const strideBytes = 4 * strideFloats(end - first);
     const offset: Record<string, number> = {};
-    // The first page stays free: kernels of private memory, which cannot grow under its views, keep their sums there.
-    let at = pageBytes;
+    let at = 0;
     for (const [name, n] of Object.entries(rows)) {
       offset[name] = at;
       at += n * strideBytes;
     }
-    const initial = Math.ceil(at / pageBytes);
     shards.push({ first, end, strideBytes, offset });
-    memories.push(new WebAssembly.Memory({ initial, maximum: shared ? maxPages : initial, shared }));
+    memories.push(new WebAssembly.Memory({ initial: Math.ceil(at / pageBytes), maximum: maxPages, shared: true }));
   }
-  return { columns, rows: { ...rows }, shards, memories, shared };
+  return { columns, rows: { ...rows }, shards, memories };
 }
 
 export type FloatView = Float32Array<ArrayBufferLike>;

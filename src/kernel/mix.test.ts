@@ -5,7 +5,7 @@ import { buildTopology } from '../topology/topology.ts';
 import { partialBlocks } from './blocks.ts';
 import { columnShare, Kernel } from './kernel.ts';
 import { allocateRows, Rows } from './memory.ts';
-import { meanProgram, mixingProgram } from './program.ts';
+import { meanProgram, mixingProgram, sumProgram } from './program.ts';
 import { canonicalAverage, exactRow, randomMatrix } from './reference.ts';
 
 const single = (replica: number) => ({ first: replica, size: 1 });
@@ -127,13 +127,15 @@ describe('mix', () => {
     for (const workers of [2, 3, 7]) {
       const { kernel, input, output } = set(x);
       for (let w = 0; w < workers; w++)
-        kernel.mix(mixing, input, output, {
-          rows: [Math.floor((64 * w) / workers), Math.floor((64 * (w + 1)) / workers)],
-        });
+        kernel.run(
+          mixingProgram(mixing, { rows: [Math.floor((64 * w) / workers), Math.floor((64 * (w + 1)) / workers)] }),
+          input,
+          output,
+        );
       expect(bits(read(output))).toEqual(whole);
       const byColumns = set(x);
       for (let w = 0; w < workers; w++)
-        byColumns.kernel.mix(mixing, byColumns.input, byColumns.output, { columns: columnShare(333, w, workers) });
+        byColumns.kernel.mix(mixing, byColumns.input, byColumns.output, columnShare(333, w, workers));
       expect(bits(read(byColumns.output))).toEqual(whole);
     }
   });
@@ -155,7 +157,8 @@ describe('mix', () => {
   it('writes no row and no column outside its share', () => {
     const x = randomMatrix(16, 100, 7);
     const { kernel, input, output } = set(x);
-    kernel.mix(mixingOf({ kind: 'lattice', k: 8 } as never, 16), input, output, { rows: [5, 9], columns: [16, 48] });
+    const lattice = mixingOf({ kind: 'lattice', k: 8 } as never, 16);
+    kernel.run(mixingProgram(lattice, { rows: [5, 9] }), input, output, [16, 48]);
     const touched = read(output).map((row) => Array.from(row, (value) => value !== 0));
     expect(touched).toEqual(touched.map((row, i) => row.map((_, c) => i >= 5 && i < 9 && c >= 16 && c < 48)));
   });
@@ -195,7 +198,7 @@ describe('mix', () => {
     expect(() => kernel.mix(ring, rows('few'), output)).toThrow('"few" has 3');
     expect(() => kernel.mix(ring, input, input)).toThrow('in place');
     expect(() => kernel.mix(ring, input, set(x).output)).toThrow('another memory');
-    expect(() => kernel.mix(ring, input, output, { columns: [3, 20] })).toThrow('multiples of 16');
+    expect(() => kernel.mix(ring, input, output, [3, 20])).toThrow('multiples of 16');
     kernel.mix(mixingOf({ kind: 'complete' }, 8), input, input);
     expect(bits(read(input))).toEqual(bits(mixed(mixingOf({ kind: 'complete' }, 8), x)));
   });
@@ -229,7 +232,7 @@ describe('mean', () => {
           const own = x.slice(bounds[r], bounds[r + 1]);
           const rank = set(own, { sums: blocks.length });
           const held = own.map((_, i) => single(bounds[r]! + i));
-          rank.kernel.sums(blocks, held, rank.input, rank.rows('sums'));
+          rank.kernel.run(sumProgram(blocks, held), rank.input, rank.rows('sums'));
           sums.push(...read(rank.rows('sums')));
         });
         const root = set(sums, { mean: 1 });

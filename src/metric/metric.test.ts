@@ -54,6 +54,11 @@ describe('a correlation', () => {
     expect(correlate(x, y)).toEqual(found);
   });
 
+  it('is never impossible, although no sample may show a ρ as large', () => {
+    const x = Array.from({ length: 14 }, (_, i) => i);
+    expect(correlate(x, x)).toMatchObject({ rho: expect.closeTo(1, 12), p: 1 / 100_001 });
+  });
+
   it('is unknown for two points or where nothing changes', () => {
     expect(correlate([1, 2], [1, 2])).toEqual({ rho: null, p: null, points: 2 });
     expect(correlate([1, 2, 3], [7, 7, 7])).toEqual({ rho: null, p: null, points: 3 });

@@ -19,12 +19,17 @@ const adamSettings = {
 
 /** The optimizers an experiment can name. */
 export const optimizerSchema = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('sgd').describe('stochastic gradient descent'),
-    momentum: fraction.default(0),
-    nesterov: z.boolean().default(false),
-    ...common,
-  }),
+  z
+    .strictObject({
+      kind: z.literal('sgd').describe('stochastic gradient descent'),
+      momentum: fraction.default(0),
+      nesterov: z.boolean().default(false),
+      ...common,
+    })
+    .refine(
+      ({ momentum, nesterov }) => !nesterov || momentum > 0,
+      'nesterov needs a momentum above 0, as in momentum: 0.9',
+    ),
   z.strictObject({ kind: z.literal('adam'), ...adamSettings, ...common }),
   z.strictObject({
     kind: z.literal('adamw').describe('Adam with decoupled weight decay'),

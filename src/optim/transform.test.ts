@@ -54,6 +54,11 @@ const expected: Record<string, readonly [Transform, readonly number[]]> = {
   ],
   adamw: [chain(adam(), weightDecay(0.01)), [0.852675729415, -1.893824879164, 0.375304930863, 0.520955819442]],
   'clipped sgd': [clipByGlobalNorm(0.4), [0.990034884822, -2.013291621692, 0.473457546859, 0.754823030892]],
+  // By hand: the decay is not clipped.
+  'clipped sgd, weight decay': [
+    chain(clipByGlobalNorm(0.4), weightDecay(0.5)),
+    [0.847955160567, -1.728931671399, 0.404025397165, 0.754823030892],
+  ],
 };
 
 describe('three steps as PyTorch takes them', () => {
@@ -67,6 +72,7 @@ describe('three steps as PyTorch takes them', () => {
     ['nesterov, weight decay', { kind: 'sgd', momentum: 0.9, nesterov: true, weightDecay: 0.01 }],
     ['sgd', { kind: 'sgd' }],
     ['clipped sgd', { kind: 'sgd', clipNorm: 0.4 }],
+    ['clipped sgd, weight decay', { kind: 'sgd', clipNorm: 0.4, weightDecay: 0.5 }],
     ['adam, weight decay also of biases', { kind: 'adam', weightDecay: 0.01, decayExcept: [] }],
     ['adamw', { kind: 'adamw' }],
   ])('by settings: %s', (name, settings) => {

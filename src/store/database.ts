@@ -203,8 +203,8 @@ export async function query<T>(path: string, ask: (events: Events) => Promise<T>
     if (inUse(cause)) return undefined;
     throw unreadable(path, cause);
   }
+  const connection = await instance.connect();
   try {
-    const connection = await instance.connect();
     const readable = <R>(reading: Promise<R>) => reading.catch((cause) => Promise.reject(unreadable(path, cause)));
     return await ask({
       rows: async (sql) => (await readable(connection.runAndReadAll(sql))).getRowObjectsJson(),
@@ -218,6 +218,8 @@ export async function query<T>(path: string, ask: (events: Events) => Promise<T>
       },
     });
   } finally {
+    // A connection keeps the file open and locked, whatever becomes of the instance.
+    connection.closeSync();
     instance.closeSync();
   }
 }

@@ -3,7 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
-import { readText, reason, writeWhole } from '../base/file.ts';
+import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
+import { isAlive } from '../base/process.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -47,32 +48,24 @@ const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(exper
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-function refused(path: string, cause: unknown): UserError {
-  return new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
-}
-
 /** Whether the folder is new: of two processes that want it only one makes it. */
-function makeFolder(path: string): boolean {
+function claimFolder(path: string): boolean {
   try {
     mkdirSync(path);
     return true;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw refused(path, cause);
+    throw new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
   }
 }
 
 /** A new folder named after the experiment; the second run of the same gets a number. */
 export function createRun(root: string, experiment: Experiment, context: Context): Run {
-  try {
-    mkdirSync(root, { recursive: true });
-  } catch (cause) {
-    throw refused(root, cause);
-  }
+  makeFolder(root);
   const base = idOf(experiment);
   for (let count = 1; ; count++) {
     const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
-    if (!makeFolder(run.folder)) continue;
+    if (!claimFolder(run.folder)) continue;
     writeWhole(join(run.folder, 'context.json'), json(context));
     // Last: with it the folder counts as a run.
     writeWhole(join(run.folder, 'experiment.json'), json(experiment));
@@ -80,20 +73,17 @@ export function createRun(root: string, experiment: Experiment, context: Context
   }
 }
 
-function alive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
-}
-
 const lockOf = ({ folder }: Run) => join(folder, 'lock');
 
 /** The process that says it is writing to a run: it may be dead. */
 function writer(run: Run): number | undefined {
-  return existsSync(lockOf(run)) ? Number(readFileSync(lockOf(run), 'utf8')) : undefined;
+  try {
+    return Number(readFileSync(lockOf(run), 'utf8'));
+  } catch (error) {
+    // Not asked for beforehand: the run may end between the question and the reading.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 /** Tells others who is writing. What keeps a second process out is the database, which only one can open. */
@@ -111,7 +101,7 @@ const patienceMs = 5000;
 /** Another process that is writing is named, before the database refuses. */
 export async function refuseSecond(run: Run): Promise<void> {
   const pid = writer(run);
-  const busy = () => pid !== undefined && pid !== process.pid && alive(pid);
+  const busy = () => pid !== undefined && pid !== process.pid && isAlive(pid);
   for (const start = performance.now(); busy() && performance.now() - start < patienceMs; ) await sleep(100);
   if (busy())
     throw new UserError(`${run.id} is being written by process ${pid}`, {
@@ -154,7 +144,7 @@ export function writeResult({ folder }: Run, result: Result): void {
 
 export function statusOf(run: Run): Status {
   const pid = writer(run);
-  if (pid !== undefined && alive(pid)) return 'running';
+  if (pid !== undefined && isAlive(pid)) return 'running';
   const ended = readResult(run)?.status ?? 'interrupted';
   // Stopped, resumed, and then killed: it could no longer say so.
   return ended === 'stopped' && pid !== undefined ? 'interrupted' : ended;

@@ -112,13 +112,6 @@ export function mixingOf(round: Round, rule: WeightRule | undefined, usual: Weig
   return rules[rule ?? usual](round);
 }
 
-export function identity(n: number): Mixing {
-  return assemble(
-    Array.from({ length: n }, () => []),
-    () => 0,
-  );
-}
-
 /**
  * W among those that are left when some replicas are lost: what i heard from them, it keeps of its own. Rows still sum to 1, and a
  * symmetric W stays symmetric, so the average over those that are left is kept. Lost replicas hear nobody.

@@ -139,6 +139,32 @@ export function symmetricExtremes(
   }
 }
 
+/** A x = b for a symmetric A without negative eigenvalues, by conjugate gradients to a hundredth; where A is singular, its kernel. */
+function solve(operator: Operator, b: Float64Array): Float64Array {
+  const x = new Float64Array(b.length);
+  const [residual, direction, image] = [b.slice(), b.slice(), new Float64Array(b.length)];
+  let square = dot(residual, residual);
+  const enough = 1e-4 * square;
+  for (let i = 0; i < b.length && square > enough; i++) {
+    operator(direction, image);
+    const curvature = dot(direction, image);
+    if (curvature <= 1e-14 * dot(direction, direction)) return direction;
+    addScaled(x, square / curvature, direction);
+    addScaled(residual, -square / curvature, image);
+    const next = dot(residual, residual);
+    for (let j = 0; j < b.length; j++) direction[j] = residual[j]! + (next / square) * direction[j]!;
+    square = next;
+  }
+  return x;
+}
+
+/** A unit vector nearer to the eigenvector of the least eigenvalue than `from` is: one step of inverse iteration. */
+export function towardsLeast(operator: Operator, from: Float64Array): Float64Array {
+  const next = solve(operator, from);
+  centre(next);
+  return next;
+}
+
 /**
  * Largest eigenvalue modulus of any operator on the vectors that sum to 0: Arnoldi, widened until it stands still. It starts from
  * a vector the operator has been applied to many times, in which little but the slowest directions is left: on 1008 replicas

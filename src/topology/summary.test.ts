@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { kinds } from './kinds.ts';
 import { apply } from './mixing.ts';
-import { summarize } from './summary.ts';
+import { meanDegree, summarize } from './summary.ts';
 import { buildTopology } from './topology.ts';
 
 const summary = (kind: string, n: number, settings = {}) => summarize(buildTopology({ kind, ...settings }, n, 0));
@@ -134,4 +134,8 @@ it.each(kinds.filter(({ name }) => name !== 'file'))('one replica alone is the t
     periodSteps: 1,
     floatsSentPerParameter: { total: 0 },
   });
+});
+
+it.each(kinds.filter(({ name }) => name !== 'file'))('the mean degree of $name is that of its summary', ({ name }) => {
+  expect(meanDegree(buildTopology({ kind: name }, 16, 0))).toBe(summary(name, 16).degree.mean);
 });

@@ -71,8 +71,22 @@ function diameter(sources: readonly (readonly number[])[], transitive: boolean):
   return longest;
 }
 
+/** Steps that stand for all: a period, or a sample where every step is drawn anew. */
+const stepsOf = ({ period }: Topology): number[] =>
+  Array.from({ length: period === Number.POSITIVE_INFINITY ? sampledSteps : period }, (_, step) => step);
+
+/** Replicas heard a step, mean over replicas and steps. */
+export function meanDegree(topology: Topology): number {
+  // Random rounds with a k differ in who is heard, not in how many; drawing them only to count would take long.
+  if (topology.period === Number.POSITIVE_INFINITY && topology.k !== undefined) return topology.k;
+  const steps = stepsOf(topology);
+  let sum = 0;
+  for (const step of steps) for (const row of topology.round(step).sources) sum += row.length;
+  return sum / (steps.length * topology.n);
+}
+
 /** |λ2| a step: of W, of the product over one period, or as the mean contraction over random steps. */
-function contraction(topology: Topology): number {
+export function contraction(topology: Topology): number {
   const { n, period } = topology;
   if (n === 1) return 0;
   if (period === 1) {
@@ -120,7 +134,7 @@ function sampledContraction(topology: Topology): number {
 export function summarize(topology: Topology): TopologySummary {
   const { n, period, directed } = topology;
   const random = period === Number.POSITIVE_INFINITY;
-  const steps = Array.from({ length: random ? sampledSteps : period }, (_, step) => step);
+  const steps = stepsOf(topology);
   const rounds = steps.map((step) => topology.round(step).sources);
   const mixings = steps.map((step) => topology.mixing(step));
   const degree = spread(rounds.flatMap((sources) => sources.map((row) => row.length)));

@@ -141,7 +141,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     if (processes > 1) while (!meanAcross(input));
     else {
       meet();
-      kernel.mean(input, rows.mean, replicas, columns);
+      kernel.mean(input, rows.mean, columns);
       meet();
     }
     return rows.mean;
@@ -234,7 +234,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
         return;
       }
       meet();
-      kernel.mix(mixing, input, output, { columns });
+      kernel.mix(mixing, input, output, columns);
       meet();
     },
     surviving,

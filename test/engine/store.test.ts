@@ -229,7 +229,7 @@ describe('mistakes', () => {
     },
   );
 
-  it('a damaged checkpoint or database is named', async () => {
+  it('a damaged database is named', async () => {
     const [summary] = await json('run', 'small.json');
     writeFileSync(join(folder, 'runs', summary.id, 'events.duckdb'), 'no database');
     const { status, stderr } = await dbench(['show', summary.id], folder);

@@ -160,6 +160,15 @@ describe('what is measured', () => {
     expect(steps.slice(-2).map(({ sentMessages }) => sentMessages)).toEqual([2, 2 + 22]);
   });
 
+  it('the merged model is what a final merge makes of every replica', async () => {
+    const [apart, merged] = await Promise.all(
+      [{}, { algorithm: { kind: 'dpsgd', finalMerge: true } }].map((each) => outcomeOf(each)),
+    );
+    const [before, after] = [apart!.evaluations.at(-1)!, merged!.evaluations.at(-1)!];
+    expect(after.local).toEqual(after.local.map(() => before.merged));
+    expect(before.local).not.toContainEqual(before.merged);
+  });
+
   it('evaluates as many replicas and samples as asked for', async () => {
     const { evaluations } = await outcomeOf({
       evaluation: { replicas: 3, samples: 50, everyEpochs: 2, merged: false },

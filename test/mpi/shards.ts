@@ -35,7 +35,7 @@ for (const config of [{ kind: 'ring' }, { kind: 'exponential' }, { kind: 'star' 
   transport.mix(mixing, transport.rows('current'), transport.rows('spare'));
   for (let i = first; i < last; i++) compare(config.kind, transport.rows('spare'), i, output, i);
 }
-kernel.mean(input, mean, replicas);
+kernel.mean(input, mean);
 compare('mean', transport.mean(transport.rows('current')), 0, mean, 0);
 transport.close();
 await world.close();

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync }
 import { basename, join } from 'node:path';
 import { UserError } from '../../base/error.ts';
 import { reason } from '../../base/file.ts';
+import { isAlive } from '../../base/process.ts';
 import { findFile } from '../folder.ts';
 import type { Collection, DataFile } from '../set.ts';
 
@@ -60,15 +61,6 @@ export function claim(staging: string, name: string): () => void {
     }
   } catch (error) {
     throw writeFailure(error, staging);
-  }
-}
-
-function isAlive(process_: number): boolean {
-  try {
-    process.kill(process_, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

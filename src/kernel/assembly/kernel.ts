@@ -1,3 +1,3 @@
 export { copy, mix } from './mix';
-export { axpy, differences, products, scale, squares } from './row';
+export { differences, squares } from './row';
 export { accumulate, doubleCells, dropoutMask, lstmCell, lstmCellGrad, lstmOutput, rankOf } from './tensor';

@@ -3,19 +3,6 @@
  * additions does not depend on how a row is cut into shards. `lanes` points to the eight sums, which go on from call to call.
  */
 
-export function scale(y: usize, factor: f32, bytes: usize): void {
-  const f = f32x4.splat(factor);
-  for (let i: usize = 0; i < bytes; i += 16) v128.store(y + i, f32x4.mul(f, v128.load(y + i)));
-}
-
-export function axpy(y: usize, factor: f32, x: usize, bytes: usize): void {
-  const f = f32x4.splat(factor);
-  for (let i: usize = 0; i < bytes; i += 32) {
-    v128.store(y + i, f32x4.add(v128.load(y + i), f32x4.mul(f, v128.load(x + i))));
-    v128.store(y + i, f32x4.add(v128.load(y + i, 16), f32x4.mul(f, v128.load(x + i, 16))), 16);
-  }
-}
-
 // @ts-ignore: decorator
 @inline
 function low(address: usize): v128 {
@@ -24,7 +11,6 @@ function low(address: usize): v128 {
 
 const SQUARE: i32 = 0;
 const DIFFERENCE: i32 = 1;
-const PRODUCT: i32 = 2;
 
 /** What two columns contribute; products of float32 are exact in float64. */
 // @ts-ignore: decorator
@@ -32,7 +18,6 @@ const PRODUCT: i32 = 2;
 function term(kind: i32, x: usize, y: usize): v128 {
   const a = low(x);
   if (kind == SQUARE) return f64x2.mul(a, a);
-  if (kind == PRODUCT) return f64x2.mul(a, low(y));
   const d = f64x2.sub(a, low(y));
   return f64x2.mul(d, d);
 }
@@ -42,7 +27,6 @@ function term(kind: i32, x: usize, y: usize): v128 {
 function single(kind: i32, x: usize, y: usize): f64 {
   const a = <f64>load<f32>(x);
   if (kind == SQUARE) return a * a;
-  if (kind == PRODUCT) return a * <f64>load<f32>(y);
   const d = a - <f64>load<f32>(y);
   return d * d;
 }
@@ -84,8 +68,4 @@ export function squares(x: usize, from: i32, to: i32, lanes: usize): void {
 
 export function differences(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
   reduce(DIFFERENCE, x, y, from, to, lanes);
-}
-
-export function products(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
-  reduce(PRODUCT, x, y, from, to, lanes);
 }

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
+import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../base/random.ts';
 import { summarize } from '../summary.ts';
 import { buildTopology } from '../topology.ts';
-import { matchings } from './matcha.ts';
+import { activation, matchings } from './matcha.ts';
 
 type Edge = [number, number];
 const key = ([u, v]: readonly [number, number]) => `${Math.min(u, v)} ${Math.max(u, v)}`;
@@ -56,6 +57,68 @@ describe('matchings', () => {
 });
 
 describe('matcha', () => {
+  const partsOf = (kind: string, n: number) => {
+    const { sources } = buildTopology({ kind }, n, 1).round(0);
+    const edges = sources.flatMap((row, i) => row.filter((j) => j > i).map((j): Edge => [i, j]));
+    return matchings(n, edges, degreeOf(n, edges));
+  };
+
+  const laplacian = (n: number, edges: readonly (readonly [number, number])[], weight: number) => {
+    const L = Matrix.zeros(n, n);
+    for (const [i, j] of edges) {
+      L.set(i, j, L.get(i, j) - weight);
+      L.set(j, i, L.get(j, i) - weight);
+      L.set(i, i, L.get(i, i) + weight);
+      L.set(j, j, L.get(j, j) + weight);
+    }
+    return L;
+  };
+
+  // The largest λ2 by a long ascent over dense decompositions, elsewhere.
+  it.each([
+    ['ring', 6, 0.7, 0.7],
+    ['ring', 7, 0.5, 0.37651],
+    ['torus', 16, 0.5, 1.00085],
+    ['lattice', 16, 0.5, 0.4208],
+    ['lattice', 96, 0.5, 0.01573],
+    ['lattice', 96, 0.2, 0.0063],
+    ['torus', 96, 0.3, 0.08059],
+    ['erdos-renyi', 30, 0.3, 0.55579],
+    ['random-regular', 32, 0.3, 0.29927],
+  ])('activates the matchings of %s, n = %i, budget %d, so that λ2 is largest', (base, n, budget, largest) => {
+    const parts = partsOf(base, n);
+    const p = activation(n, parts, budget);
+    expect(p.reduce((a, b) => a + b)).toBeCloseTo(budget * parts.length, 6);
+    expect(p.every((x) => x >= 0 && x <= 1)).toBe(true);
+    const mean = parts.reduce((sum, part, m) => sum.add(laplacian(n, part, p[m]!)), Matrix.zeros(n, n));
+    const [, second] = new EigenvalueDecomposition(mean).realEigenvalues.sort((a, b) => a - b);
+    expect(second! / largest).toBeGreaterThan(0.98);
+    expect(second! / largest).toBeLessThan(1.002);
+  });
+
+  it('weighs edges so that differences shrink fastest on average', () => {
+    const [n, budget] = [6, 0.7];
+    const parts = partsOf('ring', n);
+    const p = activation(n, parts, budget);
+    // ‖E[W²] − J‖ as a mean over all sets of active matchings.
+    const rate = (alpha: number) => {
+      const mean = Matrix.ones(n, n).div(-n);
+      for (let active = 0; active < 2 ** parts.length; active++) {
+        const on = parts.filter((_, m) => active & (1 << m));
+        const share = p.reduce((product, x, m) => product * (active & (1 << m) ? x : 1 - x), 1);
+        const W = Matrix.sub(Matrix.eye(n), laplacian(n, on.flat(), alpha));
+        mean.add(W.mmul(W).mul(share));
+      }
+      return Math.max(...new EigenvalueDecomposition(mean).realEigenvalues);
+    };
+    const grid = Array.from({ length: 500 }, (_, i) => (i + 1) / 1000);
+    const best = grid.reduce((a, b) => (rate(b) < rate(a) ? b : a));
+    const topology = buildTopology({ kind: 'matcha', base: 'ring', budget }, n, 1);
+    const [alpha] = [0, 1, 2, 3].flatMap((step) => topology.round(step).weights!.flat());
+    expect(best).toBeLessThan(0.5);
+    expect(alpha).toBeCloseTo(best, 2);
+  });
+
   const edgesAt = ({ round }: ReturnType<typeof buildTopology>, step: number) =>
     round(step).sources.flatMap((row, i) => row.filter((j) => j > i).map((j) => key([i, j])));
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Random } from '../../base/random.ts';
 import { kind, refuse, weighted } from '../kind.ts';
-import { type Operator, symmetricExtremes } from '../spectrum.ts';
+import { type Operator, probe, symmetricExtremes, towardsLeast } from '../spectrum.ts';
 import { lattice } from './lattice.ts';
 import { erdosRenyi, randomRegular } from './random.ts';
 import { ring } from './ring.ts';
@@ -101,34 +101,29 @@ function project(p: readonly number[], total: number): number[] {
 
 /**
  * Activation probabilities that maximise λ2(Σ p_j L_j) for Σ p_j = budget·M: projected supergradient ascent, the gradient along
- * p_j being v2ᵀ L_j v2, with v2 by power iteration on the spectrum turned over.
+ * p_j being v2ᵀ L_j v2, and the mean over the second half of it. Equal ones where that is no better, as on symmetric topologies, whose
+ * λ2 has many v2.
  */
-function activation(n: number, parts: readonly Edge[][], budget: number, degree: number): number[] {
-  const total = budget * parts.length;
-  let p = parts.map(() => budget);
-  let best = p;
-  let bestGap = -1;
-  const v = Float64Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n) + 1e-3 * Math.sin(i + 1));
-  const image = new Float64Array(n);
-  for (let round = 0; round < 60; round++) {
+export function activation(n: number, parts: readonly Edge[][], budget: number): number[] {
+  const equal = parts.map(() => budget);
+  const sums = parts.map(() => 0);
+  const rounds = 60;
+  let p = equal;
+  let v = probe(n);
+  for (let round = 0; round < rounds; round++) {
     const flow = laplacian(parts, p);
-    for (let i = 0; i < 50; i++) {
-      flow(v, image);
-      let [sum, square] = [0, 0];
-      for (let j = 0; j < n; j++) sum += v[j]! - image[j]! / (2 * degree);
-      for (let j = 0; j < n; j++) square += (v[j]! = v[j]! - image[j]! / (2 * degree) - sum / n) ** 2;
-      for (let j = 0; j < n; j++) v[j]! /= Math.sqrt(square);
-    }
+    for (let i = 0; i < 2; i++) v = towardsLeast(flow, v);
     const slopes = parts.map((matching) => matching.reduce((s, [a, b]) => s + (v[a]! - v[b]!) ** 2, 0));
-    const gap = slopes.reduce((s, slope, m) => s + slope * p[m]!, 0);
-    if (gap > bestGap) [bestGap, best] = [gap, p];
-    const scale = Math.max(...slopes);
+    const step = 0.3 / (1 + round) ** 0.7 / Math.max(...slopes);
     p = project(
-      p.map((x, m) => x + ((slopes[m]! / scale) * 0.5) / (1 + round)),
-      total,
+      p.map((x, m) => x + step * slopes[m]!),
+      budget * parts.length,
     );
+    if (round >= rounds / 2) for (const [m, x] of p.entries()) sums[m]! += x;
   }
-  return best;
+  const found = sums.map((sum) => sum / (rounds / 2));
+  const gap = (each: readonly number[]) => symmetricExtremes(n, laplacian(parts, each), 1e-7).least;
+  return gap(found) > gap(equal) ? found : equal;
 }
 
 /**
@@ -180,7 +175,12 @@ export const matcha = kind({
       .enum(Object.keys(bases) as [keyof typeof bases])
       .default('lattice')
       .describe('the topology to thin out, with its default settings'),
-    budget: z.number().gt(0).max(1).default(0.5).describe('share of the base topology’s edges used a step, on average'),
+    budget: z
+      .number()
+      .gt(0)
+      .max(1)
+      .default(0.5)
+      .describe('share of the base topology’s matchings used a step, on average'),
   },
   directed: false,
   weights: 'uniform',
@@ -190,7 +190,7 @@ export const matcha = kind({
     if (edges.length === 0) refuse('matcha', { n, base }, 'the base topology has no edges');
     const degree = Math.max(...sources.map((row) => row.length));
     const parts = matchings(n, edges, degree);
-    const p = activation(n, parts, budget, degree);
+    const p = activation(n, parts, budget);
     const alpha = bestStep(n, parts, p, degree);
     return {
       period: Number.POSITIVE_INFINITY,

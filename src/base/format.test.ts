@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest';
+import { bytes, number } from './format.ts';
+
+it.each([
+  [0, '0 B'],
+  [0.5, '0.5 B'],
+  [999, '999 B'],
+  [1000, '1 kB'],
+  [999_499, '999 kB'],
+  [999_999, '1 MB'],
+  [1_234_567, '1.23 MB'],
+  [28_949_319 * 4, '116 MB'],
+  [3.2e18, '3200 PB'],
+])('%d bytes are %s', (count, text) => {
+  expect(bytes(count)).toBe(text);
+});
+
+it.each([
+  [1008, '1,008'],
+  [0.123456789, '0.123457'],
+  [-12345.6789, '-12,345.7'],
+  [1e15, '1000000000000000'],
+  [Number.NaN, 'NaN'],
+])('the number %d is %s', (value, text) => {
+  expect(number(value)).toBe(text);
+});
