@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } fr
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
-import { readText, reason, writeWhole } from '../base/file.ts';
+import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -47,32 +47,24 @@ const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(exper
 
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
-function refused(path: string, cause: unknown): UserError {
-  return new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
-}
-
 /** Whether the folder is new: of two processes that want it only one makes it. */
-function makeFolder(path: string): boolean {
+function claimFolder(path: string): boolean {
   try {
     mkdirSync(path);
     return true;
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false;
-    throw refused(path, cause);
+    throw new UserError(`cannot make the folder ${path}: ${reason(cause)}`, { cause });
   }
 }
 
 /** A new folder named after the experiment; the second run of the same gets a number. */
 export function createRun(root: string, experiment: Experiment, context: Context): Run {
-  try {
-    mkdirSync(root, { recursive: true });
-  } catch (cause) {
-    throw refused(root, cause);
-  }
+  makeFolder(root);
   const base = idOf(experiment);
   for (let count = 1; ; count++) {
     const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
-    if (!makeFolder(run.folder)) continue;
+    if (!claimFolder(run.folder)) continue;
     writeWhole(join(run.folder, 'context.json'), json(context));
     // Last: with it the folder counts as a run.
     writeWhole(join(run.folder, 'experiment.json'), json(experiment));
