@@ -181,6 +181,19 @@ function foldersIn(root: string): string[] {
   }
 }
 
+/** Ids name runs in tables and reports; folders that were renamed or come from elsewhere may share one. */
+export function refuseSameIds(runs: readonly Run[]): void {
+  const seen = new Map<string, Run>();
+  for (const run of runs) {
+    const other = seen.get(run.id);
+    if (other !== undefined)
+      throw new UserError(`two runs have the id ${run.id}: ${other.folder} and ${run.folder}`, {
+        hint: 'leave one out, or rename the folder of one, which is its id',
+      });
+    seen.set(run.id, run);
+  }
+}
+
 /** What an experiment has come to in this root, by the run that is furthest; undefined: it was never started. */
 export function standing(
   root: string,
