@@ -66,6 +66,18 @@ it('what is wrong with a run that cannot be read is said', () => {
   const other = create();
   writeFileSync(join(other.folder, 'result.json'), '{');
   expect(scanRuns(root).problems).toEqual(expect.arrayContaining([expect.stringMatching(/result\.json is damaged/)]));
+  for (const [file, part] of [
+    ['result', 'status'],
+    ['context', 'startedAt'],
+    ['experiment', 'name'],
+  ] as const)
+    for (const wrong of ['{}', '[]', 'null']) {
+      const third = create();
+      writeFileSync(join(third.folder, `${file}.json`), wrong);
+      expect(scanRuns(root).problems).toContain(
+        `${join(third.folder, `${file}.json`)} is damaged: it has no "${part}"`,
+      );
+    }
   writeFileSync(join(root, 'file'), '');
   expect(() => scanRuns(join(root, 'file'))).toThrow(/cannot read the folder .*: a part of the path is not a folder/);
 });

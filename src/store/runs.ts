@@ -6,7 +6,7 @@ import { suggest, UserError } from '../base/error.ts';
 import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
-import type { Experiment } from '../experiment/schema.ts';
+import { type Experiment, runSchema } from '../experiment/schema.ts';
 import type { Context } from './context.ts';
 import type { EventStore } from './database.ts';
 
@@ -124,20 +124,29 @@ export async function rewind(
   return step;
 }
 
-function readJson(path: string): unknown {
+/** A file of a run, which must have these parts. */
+function readPart<T>(path: string, parts: readonly (keyof T & string)[]): T {
   const text = readText(path, 'file');
+  let value: T | null;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new UserError(`${path} is damaged: ${(cause as Error).message}`, { cause });
   }
+  const missing = parts.find((part) => value?.[part] === undefined);
+  if (missing !== undefined) throw new UserError(`${path} is damaged: it has no "${missing}"`);
+  return value!;
 }
 
-export const readContext = ({ folder }: Run) => readJson(join(folder, 'context.json')) as Context;
+const settings = (Object.keys(runSchema.shape) as (keyof Experiment)[]).filter((key) => key !== 'description');
+const readExperiment = (path: string) => readPart<Experiment>(path, settings);
+
+export const readContext = ({ folder }: Run) =>
+  readPart<Context>(join(folder, 'context.json'), ['startedAt', 'dbench', 'commit', 'cpu', 'workers', 'backend']);
 
 export function readResult({ folder }: Run): Result | undefined {
   const path = join(folder, 'result.json');
-  return existsSync(path) ? (readJson(path) as Result) : undefined;
+  return existsSync(path) ? readPart<Result>(path, ['status', 'step', 'seconds']) : undefined;
 }
 
 export function writeResult({ folder }: Run, result: Result): void {
@@ -161,7 +170,7 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
     const path = join(root, id, 'experiment.json');
     if (!existsSync(path)) continue;
     try {
-      const run = at(root, id, readJson(path) as Experiment);
+      const run = at(root, id, readExperiment(path));
       readResult(run);
       found.push({ run, startedAt: readContext(run).startedAt });
     } catch (error) {
@@ -204,7 +213,7 @@ export function standing(
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
   const runs = ids.flatMap((id) => {
     const path = join(root, id, 'experiment.json');
-    const same = existsSync(path) && JSON.stringify(readJson(path)) === wanted;
+    const same = existsSync(path) && JSON.stringify(readExperiment(path)) === wanted;
     return same ? [at(root, id, experiment)] : [];
   });
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
