@@ -112,7 +112,10 @@ function kindCommand(kind: Kind): Command {
     const parameters = parametersOf(options);
     const topology = buildTopology(given, replicasOf(given, options.n), seedOf(options));
     const summary = summarize(topology);
-    if (options.svg !== undefined) writeWhole(options.svg, drawTopology(topology, summary));
+    if (options.svg !== undefined) {
+      writeWhole(options.svg, drawTopology(topology, summary));
+      console.error(`wrote ${options.svg}`);
+    }
     console.log(
       options.json
         ? JSON.stringify(
