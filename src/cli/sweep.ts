@@ -143,7 +143,7 @@ class Pace {
   remaining(): string {
     if (this.#done === 0) return '';
     const mean = this.#seconds / this.#done;
-    return `  about ${duration(this.#left * mean + Math.max(0, mean - this.#elapsed()))} for all`;
+    return `  about ${duration(this.#left * mean + Math.max(0, mean - this.#elapsed()))} left in all`;
   }
 }
 

@@ -51,7 +51,7 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
 
 /** Equal settings and seed give equal bits: a second such run, or a copy of one, is no second seed. */
 export function withoutRepeats(given: readonly Run[]): { readonly runs: Run[]; readonly notes: string[] } {
-  const notes: string[] = [];
+  const repeats: [string, string][] = [];
   const folders = new Map(given.map((run) => [realpathSync(run.folder), run]));
   const runs = partition([...folders.values()], ({ experiment }) => {
     const { description: _, ...settings } = experiment;
@@ -60,13 +60,19 @@ export function withoutRepeats(given: readonly Run[]): { readonly runs: Run[]; r
     const kept = same.findLast((run) => statusOf(run) === 'complete') ?? same.at(-1)!;
     for (const run of same) {
       if (run === kept) continue;
-      const [repeat, original] = run.id === kept.id ? [run.folder, kept.folder] : [run.id, kept.id];
-      notes.push(`${repeat} is left out: it repeats ${original}.`);
+      repeats.push(run.id === kept.id ? [run.folder, kept.folder] : [run.id, kept.id]);
     }
     return kept;
   });
   refuseSameIds(runs);
-  return { runs, notes };
+  return { runs, notes: repeatNotes(repeats) };
+}
+
+/** A copied folder may hold hundreds. */
+function repeatNotes(repeats: readonly (readonly [repeat: string, original: string])[]): string[] {
+  if (repeats.length <= 5) return repeats.map(([repeat, original]) => `${repeat} is left out: it repeats ${original}.`);
+  const [repeat, original] = repeats[0]!;
+  return [`${repeats.length} runs are left out: they repeat others, as ${repeat} does ${original}.`];
 }
 
 /** What can be read; what cannot is noted. */

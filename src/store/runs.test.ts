@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -79,5 +79,9 @@ it('what is wrong with a run that cannot be read is said', () => {
       );
     }
   writeFileSync(join(root, 'file'), '');
+  // A loop of links can be read by nobody, not even by root.
+  mkdirSync(join(root, 'loop'));
+  symlinkSync('experiment.json', join(root, 'loop', 'experiment.json'));
+  expect(scanRuns(root).problems).toContainEqual(expect.stringMatching(/cannot read the file .*loop/));
   expect(() => scanRuns(join(root, 'file'))).toThrow(/cannot read the folder .*: a part of the path is not a folder/);
 });

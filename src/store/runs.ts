@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { accessSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
@@ -168,7 +168,7 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   const found: { run: Run; startedAt: string }[] = [];
   for (const id of foldersIn(root)) {
     const path = join(root, id, 'experiment.json');
-    if (!existsSync(path)) continue;
+    if (!present(path)) continue;
     try {
       const run = at(root, id, readExperiment(path));
       readResult(run);
@@ -180,6 +180,16 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   }
   found.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
   return { runs: found.map(({ run }) => run), problems };
+}
+
+/** Also where it may not be read, which is told then. */
+function present(path: string): boolean {
+  try {
+    accessSync(path);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code!);
+  }
 }
 
 function foldersIn(root: string): string[] {

@@ -208,6 +208,11 @@ describe('several seeds', () => {
     expect(found.notes).toHaveLength(2);
     for (const { folder, id } of listRuns(root))
       expect(found.notes).toContain(`${folder} is left out: it repeats ${join(copy, id)}.`);
+    for (const name of ['a', 'b']) cpSync(copy, join(root, name), { recursive: true });
+    const many = await buildReport(
+      [root, copy, join(root, 'a'), join(root, 'b')].flatMap((word) => findRuns(root, word)),
+    );
+    expect(many.notes).toEqual([expect.stringMatching(/^6 runs are left out: they repeat others, as .* does .*\.$/)]);
   });
 });
 
