@@ -5,6 +5,7 @@ import { buildReport, newestTask, withoutRepeats } from '../report/build.ts';
 import { exportTables, tableFormats } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
 import { runsOption } from './options.ts';
+import { textWidth } from './print.ts';
 import { reportMarkdown, reportText } from './report-text.ts';
 
 interface Options {
@@ -77,6 +78,6 @@ export function command(): Command {
       }
       if (options.json) console.log(JSON.stringify(report));
       else if (options.md) console.log(reportMarkdown(report));
-      else console.log(reportText(report, Math.min(process.stdout.columns ?? 120, 120)));
+      else console.log(reportText(report, textWidth()));
     });
 }

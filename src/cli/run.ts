@@ -124,7 +124,7 @@ async function finish(
   for (const each of runs) summaries.push(await summarizeRun(each));
   if (options.json) console.log(JSON.stringify(summaries, null, 2));
   else {
-    console.log(`\n${summaryTable(summaries)}\n\n${legend}`);
+    console.log(`\n${summaryTable(summaries)}\n\n${legend()}`);
     for (const s of summaries) console.log(`${s.id}  paramsSha256 ${s.paramsSha256 ?? '–'}`);
   }
   // What starts ranks again when one is lost must not do so for this.

@@ -60,7 +60,7 @@ function parametersOf({ parameters }: Options): number | undefined {
 }
 
 function degreeText({ degree, directed }: TopologySummary): string {
-  const heard = directed ? 'heard' : 'neighbours';
+  const heard = directed ? 'heard' : degree.max === 1 && degree.min === 1 ? 'neighbour' : 'neighbours';
   if (degree.min === degree.max) return `${number(degree.mean)} ${heard} each`;
   return `${number(degree.mean, 3)} ${heard} on average, ${number(degree.min)} to ${number(degree.max)}`;
 }
