@@ -127,7 +127,7 @@ async function finish(
     console.log(`\n${summaryTable(summaries)}\n\n${legend()}`);
     for (const s of summaries) console.log(`${s.id}  paramsSha256 ${s.paramsSha256 ?? '–'}`);
   }
-  // What starts ranks again when one is lost must not do so for this.
+  // Under --launch its process says so: this code would make it start the ranks again.
   if (summaries.some(({ status }) => status === 'diverged') && options.journal === undefined) process.exitCode = 1;
   const open = summaries.find(({ status }) => status === 'stopped');
   if (stopped) {

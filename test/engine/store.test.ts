@@ -127,8 +127,15 @@ it('variants that were not reached are named, and one that diverges sets the exi
     stderr: expect.stringMatching(/go on with: .*\nnot started: second\n/),
   });
   const diverged = await dbench(['run', 'small.json', '--set', 'learningRate.base=1e30', '--json'], folder);
-  expect(JSON.parse(diverged.stdout)).toMatchObject([{ status: 'diverged' }]);
-  expect(diverged.status).toBe(1);
+  const launched = await dbench(
+    ['run', 'small.json', '--set', 'learningRate.base=1e30', '--json', '--launch', 'env', '--retries', '1'],
+    folder,
+  );
+  for (const { status, stdout, stderr } of [diverged, launched]) {
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'diverged' }]);
+    expect(status).toBe(1);
+    expect(stderr).not.toContain('starting them again');
+  }
 });
 
 describe('a checkpoint', () => {
