@@ -89,7 +89,7 @@ async function dataFor(experiment: Experiment, { place }: World): Promise<Datase
       },
     );
   const dataset = await loadData(experiment.data, { seed: experiment.seed });
-  rowLength(experiment, dataset);
+  rowLength(experiment, dataset, place);
   return dataset;
 }
 

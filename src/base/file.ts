@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { UserError } from './error.ts';
 
 const reasons: Readonly<Record<string, string>> = {
@@ -7,6 +8,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  EEXIST: 'a file has that name',
   EISDIR: 'it is a folder',
   ENOTDIR: 'a part of the path is not a folder',
   ENOSPC: 'the disk is full',
@@ -27,10 +29,24 @@ export function readText(path: string, what: string): string {
   }
 }
 
-/** With all folders above it; nothing happens where it is. */
+/**
+ * With all folders above it; nothing happens where it is. Unlike Node's own it always returns: that one tries without end where
+ * folders cannot be made at all, as below /proc.
+ */
+export function makeFolders(folder: string): void {
+  const path = resolve(folder);
+  if (!existsSync(dirname(path))) makeFolders(dirname(path));
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+  }
+}
+
+/** The same for a folder that the user named. */
 export function makeFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true });
+    makeFolders(folder);
   } catch (cause) {
     throw new UserError(`cannot make the folder ${folder}: ${reason(cause)}`, { cause });
   }

@@ -20,6 +20,7 @@ it.each([
   [0.123456789, '0.123457'],
   [-12345.6789, '-12,345.7'],
   [1e15, '1000000000000000'],
+  [9.81652610256424e28, '9.81653e+28'],
   [Number.NaN, 'NaN'],
 ])('the number %d is %s', (value, text) => {
   expect(number(value)).toBe(text);

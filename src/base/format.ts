@@ -3,7 +3,8 @@
 /** Up to `digits` significant digits, without trailing zeros; thousands in groups. */
 export function number(value: number, digits = 6): string {
   if (!Number.isFinite(value)) return String(value);
-  const rounded = Number.isInteger(value) ? value : Number(value.toPrecision(digits));
+  const exact = Number.isInteger(value) && Math.abs(value) < 1e15;
+  const rounded = exact ? value : Number(value.toPrecision(digits));
   return Math.abs(rounded) >= 1000 && Math.abs(rounded) < 1e15 ? rounded.toLocaleString('en-US') : String(rounded);
 }
 

@@ -9,7 +9,11 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 /** What a schema allows, in words: "a whole number from 1 to 7", "one of: ring, torus". */
 export function describe(schema: JsonSchema): string {
   const alternatives = (schema.anyOf ?? schema.oneOf) as JsonSchema[] | undefined;
-  if (alternatives !== undefined) return alternatives.map(describe).join(' or ');
+  if (alternatives !== undefined) {
+    const kinds = alternatives.map(({ properties }) => (properties as Record<string, JsonSchema>)?.kind?.const);
+    if (kinds.every((kind) => typeof kind === 'string')) return `a group of settings with a kind: ${kinds.join(', ')}`;
+    return [...new Set(alternatives.map(describe))].join(' or ');
+  }
   if (schema.const !== undefined) return JSON.stringify(schema.const);
   if (Array.isArray(schema.enum))
     return schema.enum.length === 1 ? `"${schema.enum[0]}"` : `one of: ${schema.enum.join(', ')}`;

@@ -1,4 +1,6 @@
 import { once } from 'node:events';
+import { number } from '../base/format.ts';
+import { requireMemory } from '../base/memory.ts';
 import { startThread } from '../base/thread.ts';
 import { allocateRows, Rows } from '../kernel/memory.ts';
 import { buildTopology } from '../topology/topology.ts';
@@ -39,6 +41,7 @@ async function measure({
   threads,
   repetitions,
 }: MixOptions): Promise<{ name: string; ms: number; edges: number }[]> {
+  requireMemory(2 * 4 * n * parameters, `${number(n)} replicas of ${number(parameters)} parameters`);
   const memory = allocateRows(parameters, { x: n, y: n });
   fill(new Rows(memory, 'x'));
   const fitting = topologies.filter((topology) => !('k' in topology) || topology.k < n);
@@ -93,7 +96,7 @@ export const mixBench: Bench<MixOptions> = {
     }));
     return {
       data: { ...options, usefulBytes, memcpy: rows[0], topologies: rows.slice(1) },
-      title: `Mixing ${options.n} replicas of ${options.parameters} parameters, ${options.threads} thread${options.threads === 1 ? '' : 's'}`,
+      title: `Mixing ${number(options.n)} replicas of ${number(options.parameters)} parameters, ${options.threads} thread${options.threads === 1 ? '' : 's'}`,
       headers: ['', 'ms', 'GB/s', 'of memcpy', 'edges / ring', 'time / ring'],
       rows: rows.map((row, task) => [
         row.name,

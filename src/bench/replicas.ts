@@ -1,4 +1,5 @@
 import { type BackendChoice, backendChoices, chooseBackend } from '../backends.ts';
+import { number } from '../base/format.ts';
 import { quantile } from '../base/statistics.ts';
 import { loadData } from '../data/load.ts';
 import { train } from '../engine/engine.ts';
@@ -114,7 +115,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
         topology: 'ring',
         runs: measured,
       },
-      title: `Training ${options.model}, ${measured[0]!.parameters} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
+      title: `Training ${options.model}, ${number(measured[0]!.parameters)} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
       headers: ['n', 'ms a step', 'data', 'compute', 'mix', 'wait', 'replicas × steps / s', 'peak MB'],
       rows: measured.map(({ n, stepMs, phasesMs: { data, compute, mix, wait }, replicaStepsPerSecond, peakBytes }) => [
         String(n),

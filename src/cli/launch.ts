@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
 import { UserError } from '../base/error.ts';
+import { findRun, readResult } from '../store/runs.ts';
 
 export interface LaunchOptions {
   readonly launch?: string;
@@ -74,6 +75,10 @@ export function lostRank(told: string): string | undefined {
 /** Exit codes after which another attempt would end the same way: done, a user's mistake, stopped by hand. */
 const final = [0, 2, 130];
 
+/** Not told by the ranks' exit code, after which they would be started again. */
+const diverged = (runs: string, ids: readonly string[]) =>
+  ids.some((id) => readResult(findRun(runs, id))?.status === 'diverged');
+
 /** Starts the command of this process under a launcher, and again where a rank was lost. */
 export async function launch(command: string, retries: number, runs: string): Promise<void> {
   // Beside the runs: rank 0 may be on another machine.
@@ -87,7 +92,7 @@ export async function launch(command: string, retries: number, runs: string): Pr
       if (lost !== undefined) console.error(`dbench: ${lost}`);
       if (final.includes(code) || attempt === retries) {
         if (!final.includes(code) && retries > 0) console.error(`dbench: given up after ${retries} retries`);
-        process.exitCode = code;
+        process.exitCode = code === 0 && diverged(runs, journal(file).begun) ? 1 : code;
         return;
       }
       console.error(`dbench: the ranks ended with code ${code}; starting them again (${attempt + 1} of ${retries})`);

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { LostError, suggest, UserError } from '../base/error.ts';
+import { reason } from '../base/file.ts';
 import { packageVersion } from '../base/version.ts';
 import { endLauncher, launcherOf } from '../transport/mpi/launcher.ts';
 
@@ -54,12 +55,13 @@ async function run(args: readonly string[]): Promise<void> {
       'after',
       '\nExamples:\n  dbench compare\n  dbench run experiments/consensus-phases.yaml\n  dbench topology compare -n 96\n',
     );
+  if (args[0] === 'help') return run(args.length > 1 ? [...args.slice(1), '--help'] : ['--help']);
   const [name] = args;
   for (const [key, row] of Object.entries(commands)) {
     if (key === name) program.addCommand((await (await row.load()).command()).description(row.summary));
     else program.command(key).description(row.summary);
   }
-  if (name !== undefined && !name.startsWith('-') && name !== 'help' && !(name in commands))
+  if (name !== undefined && !name.startsWith('-') && !(name in commands))
     throw new UserError(`unknown command "${name}"`, { hint: suggest(name, Object.keys(commands)) });
   if (name === undefined) return program.outputHelp();
   await strict(program).parseAsync(args, { from: 'user' });
@@ -68,7 +70,8 @@ async function run(args: readonly string[]): Promise<void> {
 // A reader that has seen enough (`dbench … | head`) is no error.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
-  throw error;
+  console.error(`dbench: cannot write the output: ${reason(error)}`);
+  process.exit(2);
 });
 
 const launcher = launcherOf(process.env);

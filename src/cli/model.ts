@@ -67,9 +67,10 @@ export function command(): Command {
     const settings = modelSettings(kind, options);
     const task = taskOf(settings, options);
     const model = buildModel(settings, task);
+    const rule = optimizerSettings(options);
     const about = { model: settings, task, batch: options.batch };
     if (options.export !== undefined) {
-      const how = options.step === 'train' ? { optimizer: optimizerSettings(options) } : {};
+      const how = options.step === 'train' ? { optimizer: rule } : {};
       const given = { ...about, step: options.step, ...how };
       const beside = exportStep(options.export, steps[options.step](model, options), given);
       if (!options.json) console.log(`wrote ${options.export} and ${beside}`);

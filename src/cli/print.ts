@@ -24,6 +24,20 @@ export function table(
   return [line(headers), line(widths.map((width) => '─'.repeat(width))), ...rows.map(line)].join('\n');
 }
 
+/** As wide as the terminal, up to what reads well. */
+export const textWidth = () => Math.min(process.stdout.columns ?? 120, 120);
+
+/** Lines of at most `width` letters; all but the first are indented. */
+export function wrap(text: string, width: number, indent = ''): string {
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = lines.at(-1)!;
+    if (line !== '' && line.length + 1 + word.length > width) lines.push(`${indent}${word}`);
+    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
+  }
+  return lines.join('\n');
+}
+
 /** Comma-separated values (RFC 4180): a field with a comma, a quote or a line break stands in quotes. */
 export function csv(rows: readonly (readonly string[])[]): string {
   const field = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);

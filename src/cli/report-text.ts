@@ -1,5 +1,5 @@
 import type { Correlation, Estimate, Group, Observation, Report } from '../report/report.ts';
-import { bytes, number, table } from './print.ts';
+import { bytes, number, table, wrap } from './print.ts';
 import { duration } from './progress.ts';
 
 /** A table of a report, for terminals and for Markdown; columns but the first are numbers. */
@@ -140,17 +140,6 @@ const sectionsOf = (report: Report, short: boolean) => [
 ];
 
 const verdict = ({ holds }: Observation) => (holds === null ? 'cannot be told' : holds ? 'holds' : 'does not hold');
-
-/** Lines of at most `width` letters; all but the first are indented. */
-function wrap(text: string, width: number, indent = ''): string {
-  const lines = [''];
-  for (const word of text.split(' ')) {
-    const line = lines.at(-1)!;
-    if (line !== '' && line.length + 1 + word.length > width) lines.push(`${indent}${word}`);
-    else lines[lines.length - 1] = line === '' ? word : `${line} ${word}`;
-  }
-  return lines.join('\n');
-}
 
 /** The report at a glance, for a terminal. */
 export function reportText(report: Report, width: number): string {

@@ -1,10 +1,11 @@
 import { Command } from 'commander';
 import { UserError } from '../base/error.ts';
 import { writeWhole } from '../base/file.ts';
-import { buildReport, newestTask } from '../report/build.ts';
+import { buildReport, newestTask, withoutRepeats } from '../report/build.ts';
 import { exportTables, tableFormats } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
 import { runsOption } from './options.ts';
+import { textWidth } from './print.ts';
 import { reportMarkdown, reportText } from './report-text.ts';
 
 interface Options {
@@ -52,7 +53,8 @@ export function command(): Command {
     .action(async (words: string[], options: Options) => {
       const runs = chosen(words, options.runs);
       const report = await buildReport(runs, options);
-      const readable = report.runs.map(({ id }) => runs.find((run) => run.id === id)!);
+      const distinct = withoutRepeats(runs).runs;
+      const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);
       for (const format of tableFormats) {
         const folder = options[format];
         if (folder === undefined) continue;
@@ -76,6 +78,6 @@ export function command(): Command {
       }
       if (options.json) console.log(JSON.stringify(report));
       else if (options.md) console.log(reportMarkdown(report));
-      else console.log(reportText(report, Math.min(process.stdout.columns ?? 120, 120)));
+      else console.log(reportText(report, textWidth()));
     });
 }

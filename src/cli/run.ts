@@ -108,23 +108,32 @@ async function runAll(load: () => readonly Planned[], options: Options): Promise
     } finally {
       release();
     }
-    if (world.rank === 0) await finish(done, options, signal.aborted);
+    const left = planned.slice(done.length).map(({ experiment }) => experiment.name);
+    if (world.rank === 0) await finish(done, options, signal.aborted, left);
     return { lost };
   });
 }
 
-async function finish(runs: readonly Run[], options: Pick<Options, 'json' | 'runs'>, stopped: boolean): Promise<void> {
+async function finish(
+  runs: readonly Run[],
+  options: Pick<Options, 'json' | 'runs' | 'journal'>,
+  stopped: boolean,
+  left: readonly string[] = [],
+): Promise<void> {
   const summaries: RunSummary[] = [];
   for (const each of runs) summaries.push(await summarizeRun(each));
   if (options.json) console.log(JSON.stringify(summaries, null, 2));
   else {
-    console.log(`\n${summaryTable(summaries)}\n\n${legend}`);
+    console.log(`\n${summaryTable(summaries)}\n\n${legend()}`);
     for (const s of summaries) console.log(`${s.id}  paramsSha256 ${s.paramsSha256 ?? '–'}`);
   }
+  // Under --launch its process says so: this code would make it start the ranks again.
+  if (summaries.some(({ status }) => status === 'diverged') && options.journal === undefined) process.exitCode = 1;
   const open = summaries.find(({ status }) => status === 'stopped');
   if (stopped) {
     const where = options.runs === defaultRuns ? '' : ` --runs ${options.runs}`;
     if (open !== undefined) console.error(`stopped; go on with: dbench run --resume ${open.id}${where}`);
+    if (left.length > 0) console.error(`not started: ${left.join(', ')}`);
     process.exitCode = 130;
   }
 }

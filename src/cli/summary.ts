@@ -1,7 +1,7 @@
 import { UserError } from '../base/error.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
 import type { Run } from '../store/runs.ts';
-import { bytes, number, table } from './print.ts';
+import { bytes, number, table, textWidth, wrap } from './print.ts';
 import { duration } from './progress.ts';
 
 export const percent = (share: number | null | undefined) =>
@@ -36,8 +36,12 @@ export function summaryTable(summaries: readonly RunSummary[], names = summaries
   return table(headers, rows);
 }
 
-export const legend =
-  'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms before averaging\nΞ: distance of the replicas from their mean · sent: by one replica over the run';
+export const legend = () =>
+  wrap(
+    'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms ' +
+      'before averaging · Ξ: distance of the replicas from their mean · sent: by one replica over the run',
+    textWidth(),
+  );
 
 /** One run that is damaged must not hide the others. */
 export async function summaryOrOutline(stored: Run): Promise<RunSummary> {

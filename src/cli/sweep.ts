@@ -1,5 +1,6 @@
 import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
+import { makeFolder } from '../base/file.ts';
 import type { Planned } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import type { RunSummary } from '../metric/summary.ts';
@@ -46,6 +47,8 @@ export async function runSweep(
     console.error(
       `${number(total)} runs: ${number(ended)} done before, ${number(begun)} to go on with, ${number(total - ended - begun)} to start`,
     );
+  // Told once, rather than by every run.
+  if (world.rank === 0 && ended < total) makeFolder(options.runs);
   const { signal, release } = interruptible(world);
   const width = Math.max(...planned.map((each) => labelOf(each).length));
   const pace = new Pace(total - ended);
@@ -110,11 +113,12 @@ async function runOnce(
   } catch (failure) {
     // Other processes may not have failed and would wait: all end, and the same command goes on.
     if (world.size > 1) throw failure;
-    const { message, stack } = failure as Error;
-    console.error(`${name}  failed: ${failure instanceof UserError ? message : stack}`);
+    console.error(`${name}  failed: ${failure instanceof UserError ? told(failure) : (failure as Error).stack}`);
     return { planned, failure, ...(stored === undefined ? {} : { run: stored }) };
   }
 }
+
+const told = ({ message, hint }: UserError) => (hint === undefined ? message : `${message}; ${hint}`);
 
 /** How long the rest will take, going by the runs that are done. */
 class Pace {
@@ -143,7 +147,7 @@ class Pace {
   remaining(): string {
     if (this.#done === 0) return '';
     const mean = this.#seconds / this.#done;
-    return `  about ${duration(this.#left * mean + Math.max(0, mean - this.#elapsed()))} for all`;
+    return `  about ${duration(this.#left * mean + Math.max(0, mean - this.#elapsed()))} left in all`;
   }
 }
 
@@ -163,7 +167,7 @@ async function finish(outcomes: readonly Outcome[], options: Options): Promise<v
     console.log(JSON.stringify(rows, null, 2));
   } else if (summaries.size > 0) {
     const labels = [...summaries.keys()].map(({ planned }) => labelOf(planned));
-    console.log(`\n${summaryTable([...summaries.values()], labels)}\n\n${legend}`);
+    console.log(`\n${summaryTable([...summaries.values()], labels)}\n\n${legend()}`);
   }
   const counts = new Map<string, number>();
   for (const outcome of outcomes) counts.set(statusOf(outcome), (counts.get(statusOf(outcome)) ?? 0) + 1);

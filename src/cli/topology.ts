@@ -60,7 +60,7 @@ function parametersOf({ parameters }: Options): number | undefined {
 }
 
 function degreeText({ degree, directed }: TopologySummary): string {
-  const heard = directed ? 'heard' : 'neighbours';
+  const heard = directed ? 'heard' : degree.max === 1 && degree.min === 1 ? 'neighbour' : 'neighbours';
   if (degree.min === degree.max) return `${number(degree.mean)} ${heard} each`;
   return `${number(degree.mean, 3)} ${heard} on average, ${number(degree.min)} to ${number(degree.max)}`;
 }
@@ -112,7 +112,10 @@ function kindCommand(kind: Kind): Command {
     const parameters = parametersOf(options);
     const topology = buildTopology(given, replicasOf(given, options.n), seedOf(options));
     const summary = summarize(topology);
-    if (options.svg !== undefined) writeWhole(options.svg, drawTopology(topology, summary));
+    if (options.svg !== undefined) {
+      writeWhole(options.svg, drawTopology(topology, summary));
+      console.error(`wrote ${options.svg}`);
+    }
     console.log(
       options.json
         ? JSON.stringify(

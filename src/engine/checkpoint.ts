@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ConsensusMemory } from '../algorithm/consensus.ts';
 import { UserError } from '../base/error.ts';
-import { makeFolder, reason } from '../base/file.ts';
+import { makeFolder, makeFolders, reason } from '../base/file.ts';
 import { TensorFile, writeTensors } from '../base/safetensors.ts';
 
 /**
@@ -39,7 +39,7 @@ const whole = (folder: string, step: number) => join(folder, `step-${step}`);
 export function beginCheckpoint(folder: string, step: number): void {
   try {
     rmSync(part(folder, step), { recursive: true, force: true });
-    mkdirSync(part(folder, step), { recursive: true });
+    makeFolders(part(folder, step));
   } catch (cause) {
     throw new UserError(`cannot make the checkpoint ${part(folder, step)}: ${reason(cause)}`, { cause });
   }

@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { type BackendName, chooseBackend } from '../backends.ts';
 import { revived, UserError } from '../base/error.ts';
+import { number } from '../base/format.ts';
+import { requireMemory } from '../base/memory.ts';
 import { startThread } from '../base/thread.ts';
 import type { Dataset } from '../data/dataset.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -49,10 +51,15 @@ export function workersFor(replicas: number, wished?: number, place?: Place): nu
   return Math.min(wished ?? Math.max(1, Math.floor(availableParallelism() / neighbours)), last - first);
 }
 
-/** Parameters of one replica. Refuses an experiment that does not fit its data, before anything starts. */
-export function rowLength(experiment: Experiment, dataset: Dataset): number {
+/** Parameters of one replica. Refuses an experiment that does not fit its data or the memory, before anything starts. */
+export function rowLength(experiment: Experiment, dataset: Dataset, place?: Place): number {
   const { task } = feedOf(experiment, dataset);
-  return rowSize(evalStep(buildModel(experiment.model, task), 1).params);
+  const columns = rowSize(evalStep(buildModel(experiment.model, task), 1).params);
+  const { index, count, neighbours } = place ?? { index: 0, count: 1, neighbours: 1 };
+  const { first, last } = blockOf(experiment.replicas, count, index);
+  const here = Math.min(experiment.replicas, (last - first) * neighbours);
+  requireMemory(2 * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
+  return columns;
 }
 
 /** Trains the replicas on worker threads of this process, together with other processes if there are any, and reports what happens. */
@@ -64,7 +71,7 @@ export async function* train(
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   const backend = options.backend ?? (await chooseBackend());
   // Here rather than in the workers, where a mistake in the settings would be reported once for each.
-  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset), options);
+  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset, options.place), options);
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, dataset, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });

@@ -1,9 +1,10 @@
+import { realpathSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/error.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { readSeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
-import { type Run, statusOf } from '../store/runs.ts';
+import { type Run, refuseSameIds, statusOf } from '../store/runs.ts';
 import { comparable, comparisonsOf, scalingOf } from './compare.ts';
 import { bySeed, groupOf, implementationsOf, partition, targetsOf } from './group.ts';
 import { observe } from './observe.ts';
@@ -18,8 +19,8 @@ export interface ReportOptions {
 
 /** All that these runs tell, as plain data. */
 export async function buildReport(given: readonly Run[], options: ReportOptions = {}): Promise<Report> {
-  const notes: string[] = [];
-  const members = await load(withoutRepeats(given, notes), notes);
+  const { runs: distinct, notes } = withoutRepeats(given);
+  const members = await load(distinct, notes);
   if (!options.mixed) refuseMixed(members.map(({ run }) => run));
   const parts = bySeed(members);
   const implementations = implementationsOf(parts);
@@ -48,16 +49,30 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   };
 }
 
-/** Equal settings and seed give equal bits: a second such run is no second seed. */
-function withoutRepeats(runs: readonly Run[], notes: string[]): Run[] {
-  return partition([...new Map(runs.map((run) => [run.folder, run])).values()], ({ experiment }) => {
+/** Equal settings and seed give equal bits: a second such run, or a copy of one, is no second seed. */
+export function withoutRepeats(given: readonly Run[]): { readonly runs: Run[]; readonly notes: string[] } {
+  const repeats: [string, string][] = [];
+  const folders = new Map(given.map((run) => [realpathSync(run.folder), run]));
+  const runs = partition([...folders.values()], ({ experiment }) => {
     const { description: _, ...settings } = experiment;
     return JSON.stringify(settings);
   }).map((same) => {
     const kept = same.findLast((run) => statusOf(run) === 'complete') ?? same.at(-1)!;
-    for (const run of same) if (run !== kept) notes.push(`${run.id} is left out: it repeats ${kept.id}.`);
+    for (const run of same) {
+      if (run === kept) continue;
+      repeats.push(run.id === kept.id ? [run.folder, kept.folder] : [run.id, kept.id]);
+    }
     return kept;
   });
+  refuseSameIds(runs);
+  return { runs, notes: repeatNotes(repeats) };
+}
+
+/** A copied folder may hold hundreds. */
+function repeatNotes(repeats: readonly (readonly [repeat: string, original: string])[]): string[] {
+  if (repeats.length <= 5) return repeats.map(([repeat, original]) => `${repeat} is left out: it repeats ${original}.`);
+  const [repeat, original] = repeats[0]!;
+  return [`${repeats.length} runs are left out: they repeat others, as ${repeat} does ${original}.`];
 }
 
 /** What can be read; what cannot is noted. */

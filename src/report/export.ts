@@ -3,6 +3,7 @@ import { renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../base/error.ts';
 import { makeFolder, reason } from '../base/file.ts';
+import { refusal } from '../store/database.ts';
 import type { Run } from '../store/runs.ts';
 import { sqlText, Tables, tidyTables } from '../store/tables.ts';
 
@@ -35,8 +36,7 @@ async function copyWhole(tables: Tables, table: string, file: string, format: Ta
     renameSync(temporary, file);
   } catch (cause) {
     rmSync(temporary, { force: true });
-    const { message, code } = cause as NodeJS.ErrnoException;
-    const refused = code !== undefined || message.startsWith('IO Error');
-    throw refused ? new UserError(`cannot write ${file}: ${reason(cause).split('\n')[0]}`, { cause }) : cause;
+    const why = (cause as NodeJS.ErrnoException).code === undefined ? refusal(cause) : reason(cause);
+    throw why === undefined ? cause : new UserError(`cannot write ${file}: ${why}`, { cause });
   }
 }

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { stringify } from 'yaml';
 import { resolve } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import type { Comparison, Report } from './report.ts';
+import type { Report } from './report.ts';
 
 /** An experiment that gives the same runs again. */
 export interface Recipe {
@@ -10,8 +10,6 @@ export interface Recipe {
   /** As it can stand in a file. */
   readonly yaml: string;
   readonly file: string;
-  readonly seeds: readonly number[];
-  readonly command: 'run' | 'compare';
 }
 
 type Data = { readonly [key: string]: unknown };
@@ -47,40 +45,51 @@ function same(data: Data, experiments: readonly Experiment[]): boolean {
   }
 }
 
-function recipesOf(report: Report, { label, groups }: Comparison): Recipe[] {
-  const own = groups.map((index) => report.groups[index]!);
-  const experiments = own.map(({ runs }) => report.runs[runs[0]!]!.experiment);
-  const seeds = [...new Set(own.flatMap((group) => group.seeds))].sort((a, b) => a - b);
-  const file = together(
-    'comparison',
-    experiments.map((experiment) => ({ ...experiment, seed: seeds[0]! })),
-  );
-  if (
-    experiments.length > 1 &&
-    same(
-      file,
-      experiments.map((experiment) => ({ ...experiment, seed: seeds[0]! })),
-    )
-  )
-    return [{ title: label, yaml: stringify(file), file: `${slug(label)}.yaml`, seeds, command: 'compare' }];
-  return own.map((group, i) => ({
-    title: group.label,
-    yaml: stringify(experiments[i]),
-    file: `${slug(group.label)}.yaml`,
-    seeds: group.seeds,
-    command: 'run',
-  }));
+/** What gives these experiments again at every seed: variants, and a sweep over seeds and scales where there are several. */
+function fileOf(scales: readonly (readonly Experiment[])[], seeds: readonly number[]): Data {
+  const variants = scales[0]!.map((experiment) => ({ ...experiment, seed: seeds[0]! }));
+  const sweep = {
+    ...(seeds.length > 1 ? { seed: seeds } : {}),
+    ...(scales.length > 1 ? { replicas: scales.map(([first]) => first!.replicas) } : {}),
+  };
+  return {
+    ...(variants.length > 1 ? together('comparison', variants) : variants[0]!),
+    ...(Object.keys(sweep).length > 0 ? { sweep } : {}),
+  };
 }
 
-/** One file for each comparison, or for each group where one file cannot say it. */
-export function recipes(report: Report): Recipe[] {
-  return report.comparisons.flatMap((comparison) => recipesOf(report, comparison));
+const recipeOf = (title: string, file: Data): Recipe => ({
+  title,
+  yaml: stringify(file),
+  file: `${slug(title)}.yaml`,
+});
+
+/** One file for all runs, for each comparison, or for each group: the first that says the same. */
+export function recipes({ comparisons, groups, runs }: Report): Recipe[] {
+  const parts = comparisons.map(({ label, groups: indices }) => {
+    const own = indices.map((index) => groups[index]!);
+    const experiments = own.map((group) => runs[group.runs[0]!]!.experiment);
+    return { label, own, experiments, seeds: [...new Set(own.flatMap(({ seeds }) => seeds))].sort((a, b) => a - b) };
+  });
+  const joint = (some: typeof parts): Recipe | undefined => {
+    const [{ seeds }] = some as [(typeof parts)[number]];
+    const scales = some.map(({ experiments }) => experiments);
+    const wanted = seeds.flatMap((seed) => scales.flat().map((experiment) => ({ ...experiment, seed })));
+    const file = fileOf(scales, seeds);
+    return some.every((part) => isDeepStrictEqual(part.seeds, seeds)) && same(file, wanted)
+      ? recipeOf(some.map(({ label }) => label).join(', '), file)
+      : undefined;
+  };
+  const whole = parts.length > 1 ? joint(parts) : undefined;
+  if (whole !== undefined) return [whole];
+  return parts.flatMap((part) => {
+    const one = part.own.length > 1 ? joint([part]) : undefined;
+    if (one !== undefined) return [one];
+    return part.own.map(({ label, seeds }, i) => recipeOf(label, fileOf([[part.experiments[i]!]], seeds)));
+  });
 }
 
-/** The commands that make the runs again from these files. */
+/** The commands that make the runs again from these files, in a folder of their own. */
 export function commands(all: readonly Recipe[]): string[] {
-  const runs = all.flatMap(({ file, seeds, command }) =>
-    seeds.map((seed) => `npx dbench ${command} ${file}${seeds.length > 1 ? ` --set seed=${seed}` : ''}`),
-  );
-  return [...runs, 'npx dbench report --html report.html'];
+  return [...all.map(({ file }) => `npx dbench run ${file} --runs again`), 'npx dbench report again --html again.html'];
 }

@@ -83,8 +83,8 @@ export class EventStore {
 
   /** The system refused, as when the disk is full; our own mistakes are no such thing. */
   #failed(cause: unknown): unknown {
-    const [message] = (cause as Error).message.split('\n');
-    return message!.startsWith('IO Error') ? new UserError(`cannot write ${this.#path}: ${message}`, { cause }) : cause;
+    const why = refusal(cause);
+    return why === undefined ? cause : new UserError(`cannot write ${this.#path}: ${why}`, { cause });
   }
 
   async #start({ tensors }: StartEvent): Promise<void> {
@@ -180,6 +180,13 @@ async function openDatabase(path: string): Promise<DuckDBInstance> {
       throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that process has ended' });
     throw unreadable(path, cause);
   }
+}
+
+/** Why the system refused to write, where that is what happened: the appender wraps it in words of its own. */
+export function refusal(cause: unknown): string | undefined {
+  const [message] = (cause as Error).message.split('\n');
+  if (message!.includes('No space left on device')) return 'the disk is full';
+  return /^IO Error|Could not write file/.test(message!) ? message : undefined;
 }
 
 export const inUse = (cause: unknown) => (cause as Error).message.includes('Could not set lock');

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -66,6 +66,22 @@ it('what is wrong with a run that cannot be read is said', () => {
   const other = create();
   writeFileSync(join(other.folder, 'result.json'), '{');
   expect(scanRuns(root).problems).toEqual(expect.arrayContaining([expect.stringMatching(/result\.json is damaged/)]));
+  for (const [file, part] of [
+    ['result', 'status'],
+    ['context', 'startedAt'],
+    ['experiment', 'name'],
+  ] as const)
+    for (const wrong of ['{}', '[]', 'null']) {
+      const third = create();
+      writeFileSync(join(third.folder, `${file}.json`), wrong);
+      expect(scanRuns(root).problems).toContain(
+        `${join(third.folder, `${file}.json`)} is damaged or of another version: it has no "${part}"`,
+      );
+    }
   writeFileSync(join(root, 'file'), '');
+  // A loop of links can be read by nobody, not even by root.
+  mkdirSync(join(root, 'loop'));
+  symlinkSync('experiment.json', join(root, 'loop', 'experiment.json'));
+  expect(scanRuns(root).problems).toContainEqual(expect.stringMatching(/cannot read the file .*loop/));
   expect(() => scanRuns(join(root, 'file'))).toThrow(/cannot read the folder .*: a part of the path is not a folder/);
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { accessSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
@@ -7,7 +7,7 @@ import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
 import { isAlive } from '../base/process.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
-import type { Experiment } from '../experiment/schema.ts';
+import { type Experiment, runSchema } from '../experiment/schema.ts';
 import type { Context } from './context.ts';
 import type { EventStore } from './database.ts';
 
@@ -122,20 +122,29 @@ export async function rewind(
   return step;
 }
 
-function readJson(path: string): unknown {
+/** A file of a run, which must have these parts. */
+function readPart<T>(path: string, parts: readonly (keyof T & string)[]): T {
   const text = readText(path, 'file');
+  let value: T | null;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (cause) {
     throw new UserError(`${path} is damaged: ${(cause as Error).message}`, { cause });
   }
+  const missing = parts.find((part) => value?.[part] === undefined);
+  if (missing !== undefined) throw new UserError(`${path} is damaged or of another version: it has no "${missing}"`);
+  return value!;
 }
 
-export const readContext = ({ folder }: Run) => readJson(join(folder, 'context.json')) as Context;
+const settings = (Object.keys(runSchema.shape) as (keyof Experiment)[]).filter((key) => key !== 'description');
+const readExperiment = (path: string) => readPart<Experiment>(path, settings);
+
+export const readContext = ({ folder }: Run) =>
+  readPart<Context>(join(folder, 'context.json'), ['startedAt', 'dbench', 'commit', 'cpu', 'workers', 'backend']);
 
 export function readResult({ folder }: Run): Result | undefined {
   const path = join(folder, 'result.json');
-  return existsSync(path) ? (readJson(path) as Result) : undefined;
+  return existsSync(path) ? readPart<Result>(path, ['status', 'step', 'seconds']) : undefined;
 }
 
 export function writeResult({ folder }: Run, result: Result): void {
@@ -157,9 +166,9 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   const found: { run: Run; startedAt: string }[] = [];
   for (const id of foldersIn(root)) {
     const path = join(root, id, 'experiment.json');
-    if (!existsSync(path)) continue;
+    if (!present(path)) continue;
     try {
-      const run = at(root, id, readJson(path) as Experiment);
+      const run = at(root, id, readExperiment(path));
       readResult(run);
       found.push({ run, startedAt: readContext(run).startedAt });
     } catch (error) {
@@ -171,11 +180,34 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   return { runs: found.map(({ run }) => run), problems };
 }
 
+/** Also where it may not be read, which is told then. */
+function present(path: string): boolean {
+  try {
+    accessSync(path);
+    return true;
+  } catch (error) {
+    return !['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code!);
+  }
+}
+
 function foldersIn(root: string): string[] {
   try {
     return readdirSync(root);
   } catch (cause) {
     throw new UserError(`cannot read the folder ${root}: ${reason(cause)}`, { cause });
+  }
+}
+
+/** Ids name runs in tables and reports; folders that were renamed or come from elsewhere may share one. */
+export function refuseSameIds(runs: readonly Run[]): void {
+  const seen = new Map<string, Run>();
+  for (const run of runs) {
+    const other = seen.get(run.id);
+    if (other !== undefined)
+      throw new UserError(`two runs have the id ${run.id}: ${other.folder} and ${run.folder}`, {
+        hint: 'leave one out, or rename the folder of one, which is its id',
+      });
+    seen.set(run.id, run);
   }
 }
 
@@ -189,7 +221,7 @@ export function standing(
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
   const runs = ids.flatMap((id) => {
     const path = join(root, id, 'experiment.json');
-    const same = existsSync(path) && JSON.stringify(readJson(path)) === wanted;
+    const same = existsSync(path) && JSON.stringify(readExperiment(path)) === wanted;
     return same ? [at(root, id, experiment)] : [];
   });
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];

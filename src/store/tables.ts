@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader } from '
 import { UserError } from '../base/error.ts';
 import { flatten } from '../experiment/path.ts';
 import { eventTables, inUse, query, unreadable } from './database.ts';
-import { type Run, readContext, readResult, statusOf } from './runs.ts';
+import { type Run, readContext, readResult, refuseSameIds, statusOf } from './runs.ts';
 
 /** A table over the events of all runs: every column as SQL over one run's database, which `from` selects of. */
 interface EventTable {
@@ -215,6 +215,7 @@ export class Tables {
    * Damage inside a file shows only when that part is read: `thorough` reads every file to its end first.
    */
   static async open(runs: readonly Run[], { thorough = false } = {}): Promise<Tables> {
+    refuseSameIds(runs);
     const instance = await DuckDBInstance.create(':memory:', {
       autoinstall_known_extensions: 'false',
       autoload_known_extensions: 'false',

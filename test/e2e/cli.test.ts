@@ -7,6 +7,7 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const main = join(root, 'dist/cli/main.js');
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'dbench-cli-'));
@@ -14,7 +15,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 function dbench(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
     cwd: folder,
     encoding: 'utf8',
   });
@@ -189,12 +190,17 @@ describe('mistakes', () => {
     [['model', 'mlp', '--set', 'hidden=[0]'], /hidden\[0\]: must be a whole number from 1, got 0/],
     [['model', 'cnn', '--shape', '784', '--export', 'out.onnx'], /cnn needs images .* got samples of \[784\]/],
     [['model', 'cnn', '--export', 'no/such/step.onnx'], /cannot write no\/such\/step\.json: no such file or folder/],
-    [['model', 'cnn', '--optimizer', 'sdg', '--export', 'out.onnx'], /"sdg" is not a known kind; did you mean "sgd"/],
+    [['model', 'cnn', '--optimizer', 'sdg'], /"sdg" is not a known kind; did you mean "sgd"/],
     [['model', 'cnn', '--batch', '0'], /--batch must be a whole number from 1, got "0"/],
     [['bench', 'stpe'], /unknown command 'stpe'/],
     [['bench', 'step'], /required option '--model <kind>' not specified/],
     [['bench', 'step', '--model', 'mlp', '--seconds', '-1'], /--seconds must be a number above 0/],
     [['validate'], /missing required argument 'file'/],
+    [['help', 'topologi'], /unknown command "topologi"/],
+    [
+      ['bench', 'mix', '-n', '100000', '-P', '100000000'],
+      /100,000 replicas of .* need 80 TB of memory, this machine has/,
+    ],
   ])('%s', (args, message) => {
     const { status, stdout, stderr } = dbench(...args);
     expect(stderr).toMatch(message);
@@ -211,6 +217,26 @@ describe('mistakes', () => {
     expect(stderr).toContain('  - replicas: must be a whole number from 1 to 20000, got 0');
     expect(stderr).toContain('  - unknown setting "epoch"; did you mean "epochs"?');
   });
+});
+
+it('dbench help shows the help of a command', () => {
+  expect(dbench('help')).toEqual(dbench('--help'));
+  expect(dbench('help', 'data', 'get').stdout).toBe(dbench('data', 'get', '--help').stdout);
+});
+
+it.runIf(existsSync('/dev/full'))('output that cannot be written is told', () => {
+  const { status, stderr } = spawnSync('sh', ['-c', `"$0" "$1" schema > /dev/full`, process.execPath, main], {
+    encoding: 'utf8',
+  });
+  expect({ status, stderr }).toEqual({ status: 2, stderr: 'dbench: cannot write the output: the disk is full\n' });
+});
+
+it('an experiment that no memory can hold is refused and leaves nothing behind', () => {
+  const file = write('huge.yaml', `${readFileSync(join(root, 'experiments/quickstart.yaml'))}`);
+  const { status, stderr } = dbench('run', file, '--set', 'model.hidden=[1000000000]', '--runs', 'huge');
+  expect(stderr).toMatch(/^dbench: 64 replicas of 795,000,000,010 parameters need 407 TB of memory/);
+  expect(status).toBe(2);
+  expect(existsSync(join(folder, 'huge'))).toBe(false);
 });
 
 describe('dbench bench', () => {

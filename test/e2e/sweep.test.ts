@@ -160,8 +160,18 @@ describe('a sweep', () => {
       'failed',
     ]);
     expect(stderr).toContain('8 runs: 2 diverged, 4 failed, 2 complete');
+    expect(stderr).toMatch(/failed: .*fewer than one batch.*; use fewer replicas, a smaller batch/);
     expect(stderr).not.toMatch(/^ +at /m);
     expect(status).toBe(1);
+  });
+
+  it('tells once that its folder cannot be made', () => {
+    const file = write('nowhere.json', { epochs: 1, sweep: { seed: [1, 2] } });
+    const { status, stdout, stderr } = dbench('run', file, '--runs', join(file, 'runs'));
+    expect({ status, stdout }).toEqual({ status: 2, stdout: '' });
+    expect(
+      stderr.match(/cannot make the folder nowhere\.json\/runs: a part of the path is not a folder/g),
+    ).toHaveLength(1);
   });
 
   it('leaves alone what another process is running', async () => {

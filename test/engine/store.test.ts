@@ -117,6 +117,27 @@ describe('an interrupted run', () => {
   });
 });
 
+it('variants that were not reached are named, and one that diverges sets the exit code', async () => {
+  const compare = 'compare=[{name: first}, {name: second}]';
+  const end = () =>
+    existsSync(join(folder, 'two')) && readdirSync(join(folder, 'two')).length > 0 ? 'SIGINT' : undefined;
+  const stopped = await dbench(['run', 'small.json', ...long, '--set', compare, '--runs', 'two'], folder, end);
+  expect(stopped).toMatchObject({
+    status: 130,
+    stderr: expect.stringMatching(/go on with: .*\nnot started: second\n/),
+  });
+  const diverged = await dbench(['run', 'small.json', '--set', 'learningRate.base=1e30', '--json'], folder);
+  const launched = await dbench(
+    ['run', 'small.json', '--set', 'learningRate.base=1e30', '--json', '--launch', 'env', '--retries', '1'],
+    folder,
+  );
+  for (const { status, stdout, stderr } of [diverged, launched]) {
+    expect(JSON.parse(stdout)).toMatchObject([{ status: 'diverged' }]);
+    expect(status).toBe(1);
+    expect(stderr).not.toContain('starting them again');
+  }
+});
+
 describe('a checkpoint', () => {
   it('whose events were not stored any more is not gone on from', async () => {
     const [whole] = await json('run', 'small.json', '--set', 'checkpoints.keep=3');

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -8,6 +8,7 @@ import { buildReport, newestTask } from '../../src/report/build.ts';
 import type { Observation, Report } from '../../src/report/report.ts';
 import { EventStore } from '../../src/store/database.ts';
 import { findRuns, listRuns } from '../../src/store/runs.ts';
+import { Tables } from '../../src/store/tables.ts';
 import { type Story, storeRun } from './stored.ts';
 
 let root: string;
@@ -197,6 +198,33 @@ describe('several seeds', () => {
     expect(found.groups[0]!.complete).toBe(1);
     expect(found.notes).toEqual([expect.stringMatching(/^D_ring-\w+ is left out: it repeats D_ring-\w+\.$/)]);
   });
+
+  it('nor where a folder of runs was copied', async () => {
+    await store(paper.slice(2, 4));
+    const copy = join(root, 'copy');
+    for (const { folder, id } of listRuns(root)) cpSync(folder, join(copy, id), { recursive: true });
+    const found = await buildReport([...findRuns(root, root), ...findRuns(root, copy)]);
+    expect(found.runs).toHaveLength(2);
+    expect(found.notes).toHaveLength(2);
+    for (const { folder, id } of listRuns(root))
+      expect(found.notes).toContain(`${folder} is left out: it repeats ${join(copy, id)}.`);
+    for (const name of ['a', 'b']) cpSync(copy, join(root, name), { recursive: true });
+    const many = await buildReport(
+      [root, copy, join(root, 'a'), join(root, 'b')].flatMap((word) => findRuns(root, word)),
+    );
+    expect(many.notes).toEqual([expect.stringMatching(/^6 runs are left out: they repeat others, as .* does .*\.$/)]);
+  });
+});
+
+it('different runs with one id are refused, in reports and tables', async () => {
+  await store(paper.slice(2, 4));
+  const [one, other] = listRuns(root);
+  mkdirSync(join(root, 'more'));
+  renameSync(other!.folder, join(root, 'more', one!.id));
+  const runs = [...listRuns(root), ...listRuns(join(root, 'more'))];
+  const both = `two runs have the id ${one!.id}: ${one!.folder} and ${join(root, 'more', one!.id)}`;
+  await expect(buildReport(runs)).rejects.toThrow(both);
+  await expect(Tables.open(runs)).rejects.toThrow(both);
 });
 
 describe('several scales', () => {

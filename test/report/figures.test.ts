@@ -9,8 +9,9 @@ import { buildReport } from '../../src/report/build.ts';
 import { fitted } from '../../src/report/fit.ts';
 import { reportHtml } from '../../src/report/html.ts';
 import type { Report } from '../../src/report/report.ts';
-import { commands, recipes } from '../../src/report/reproduce.ts';
+import { commands, type Recipe, recipes } from '../../src/report/reproduce.ts';
 import { stillsOf, writeStills } from '../../src/report/still.ts';
+import type { Run } from '../../src/store/runs.ts';
 import { storeRun } from './stored.ts';
 
 const variants = [
@@ -127,26 +128,32 @@ describe('the page as a file', () => {
     expect(Buffer.byteLength(reportHtml(many))).toBeLessThan(5_000_000);
   });
 
+  const plain = (runs: readonly Run[]) => JSON.parse(JSON.stringify(runs.map(({ experiment }) => experiment)));
+  const again = ({ yaml, file }: Recipe) => JSON.parse(JSON.stringify(resolve(parse(yaml), file)));
+
   it('holds experiments that give the same runs again', async () => {
     const root = folder();
     const runs = [...(await store(root, 16, 5, 3)), ...(await store(root, 16, 5, 4)), ...(await store(root, 64, 5, 3))];
     const report = await buildReport(runs);
     const all = recipes(report);
-    expect(all.map(({ file, seeds, command }) => [file, seeds, command])).toEqual([
-      ['n-16.yaml', [3, 4], 'compare'],
-      ['n-64.yaml', [3], 'compare'],
-    ]);
-    const plain = (value: unknown) => JSON.parse(JSON.stringify(value));
-    const stored = (replicas: number) =>
-      runs.map((run) => run.experiment).filter((e) => e.replicas === replicas && e.seed === 3);
-    expect(plain(resolve(parse(all[0]!.yaml), 'n-16.yaml'))).toEqual(plain(stored(16)));
-    expect(plain(resolve(parse(all[1]!.yaml), 'n-64.yaml'))).toEqual(plain(stored(64)));
+    expect(all.map(({ file }) => file)).toEqual(['n-16.yaml', 'n-64.yaml']);
+    expect(again(all[0]!)).toEqual(plain(runs.slice(0, 12)));
+    expect(again(all[1]!)).toEqual(plain(runs.slice(12)));
     expect(commands(all)).toEqual([
-      'npx dbench compare n-16.yaml --set seed=3',
-      'npx dbench compare n-16.yaml --set seed=4',
-      'npx dbench compare n-64.yaml',
-      'npx dbench report --html report.html',
+      'npx dbench run n-16.yaml --runs again',
+      'npx dbench run n-64.yaml --runs again',
+      'npx dbench report again --html again.html',
     ]);
-    expect(reportHtml(report)).toContain('npx dbench compare n-16.yaml --set seed=4');
+    expect(reportHtml(report)).toContain('npx dbench run n-64.yaml --runs again');
+  });
+
+  it('holds one for all seeds and scales where all have the same', async () => {
+    const root = folder();
+    const runs = [];
+    for (const seed of [3, 4]) for (const replicas of [16, 64]) runs.push(...(await store(root, replicas, 5, seed)));
+    const [one, ...others] = recipes(await buildReport(runs));
+    expect(others).toEqual([]);
+    expect(one!.file).toBe('n-16-n-64.yaml');
+    expect(again(one!)).toEqual(plain(runs));
   });
 });

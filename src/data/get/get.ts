@@ -1,6 +1,7 @@
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../../base/error.ts';
+import { makeFolders } from '../../base/file.ts';
 import { findFile, homeOf, inspect, remedy } from '../folder.ts';
 import type { Collection, DataFile, Source } from '../set.ts';
 import { SourceError } from './download.ts';
@@ -57,7 +58,7 @@ async function firstThatDelivers(
     const name = sourceName(source);
     const work = join(staging, 'work');
     try {
-      mkdirSync(work, { recursive: true });
+      makeFolders(work);
       options.onEvent?.({ kind: 'source', source: name, bytes: 'bytes' in source ? source.bytes : null });
       await deliver(source, collection, wanted, staging, work, options);
       return name;

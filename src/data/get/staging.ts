@@ -1,7 +1,7 @@
-import { mkdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../../base/error.ts';
-import { reason } from '../../base/file.ts';
+import { makeFolders, reason } from '../../base/file.ts';
 import { isAlive } from '../../base/process.ts';
 import { findFile } from '../folder.ts';
 import type { Collection, DataFile } from '../set.ts';
@@ -27,7 +27,7 @@ export function writeFailure(error: unknown, staging: string): unknown {
 /** Moves complete files to their place; the other form of a file (plain, compressed) there would hide or outlive it. */
 export function settle(wanted: readonly DataFile[], staging: string, home: string): void {
   try {
-    mkdirSync(home, { recursive: true });
+    makeFolders(home);
     for (const { name } of wanted) {
       const path = findFile(staging, name)!;
       renameSync(path, join(home, basename(path)));
@@ -42,7 +42,7 @@ export function settle(wanted: readonly DataFile[], staging: string, home: strin
 export function claim(staging: string, name: string): () => void {
   const lock = join(staging, 'lock');
   try {
-    mkdirSync(staging, { recursive: true });
+    makeFolders(staging);
     for (;;) {
       try {
         writeFileSync(lock, String(process.pid), { flag: 'wx' });

@@ -1,20 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/error.ts';
-import { reason } from '../../base/file.ts';
+import { makeFolders, reason } from '../../base/file.ts';
 import { type Samples, scaleTable, sharedInts } from '../dataset.ts';
 import { choose, type Split } from '../limit.ts';
 import { dataSet, type ReadContext } from '../set.ts';
@@ -148,7 +138,7 @@ export const images = dataSet({
       const target = join(cache, `${await keyOf(paths, side)}.bin`);
       if (!existsSync(target)) {
         try {
-          mkdirSync(cache, { recursive: true });
+          makeFolders(cache);
         } catch (cause) {
           throw new UserError(`cannot keep decoded images in ${cache}: ${reason(cause)}`, {
             cause,
