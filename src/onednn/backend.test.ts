@@ -142,9 +142,11 @@ it('names the op that the library refuses', async (context) => {
   const program = trace((t) => ({ y: maxPool(t.input('x', f32(1, 1, 4, 4)), 2) }));
   const stretched = { ...program, types: [f32(1, 1, 4, 4), f32(1, 1, 9, 9)] };
   const library = await loadLibrary();
-  expect(() => lower(stretched, new Recorder(library), () => undefined as never)).toThrow(
-    'oneDNN cannot run maxPool(f32[1,1,4,4]): dnnl_pooling_forward_desc_init: invalid arguments',
+  const recorder = new Recorder(library);
+  expect(() => lower(stretched, recorder, () => undefined as never)).toThrow(
+    /^oneDNN cannot run maxPool\(f32\[1,1,4,4\]\): dnnl_pooling_forward_\w+: invalid arguments$/,
   );
+  recorder.close();
 });
 
 it('says how many axes a tensor may have', async (context) => {
@@ -186,7 +188,7 @@ it('tensors share memory unless they live at the same time', () => {
   const [a, b, c] = [arena(1000), arena(1000), arena(500)] as [Place, Place, Place];
   const call = (...places: Place[]): Call => ({
     op: 'test',
-    uses: places.map((place) => ({ format: Buffer.alloc(0), place })),
+    uses: places.map((place) => ({ format: { shape: [], description: 0 }, place })),
     script: () => () => {},
   });
   const { bytes, offsets } = planArena([call(a), call(a, c), call(b, c), call(b)]);
