@@ -17,9 +17,11 @@ import { trace } from '../tensor/trace.ts';
 import { planArena } from './arena.ts';
 import { onednn } from './backend.ts';
 import { fuse } from './fuse.ts';
-import { loadLibrary } from './library.ts';
+import { dialectOf, loadLibrary } from './library.ts';
 import { lower } from './lowering.ts';
 import { type Call, type Place, Recorder } from './recorder.ts';
+import { version2 } from './v2.ts';
+import { version3 } from './v3.ts';
 
 const missing = await loadLibrary().then(
   () => undefined,
@@ -181,6 +183,14 @@ it.each([
   const output = execFileSync(process.execPath, ['--import', 'tsx', '-e', code], options);
   expect(output).toMatch(/^UserError: /);
   expect(output).toMatch(message);
+});
+
+it.each([
+  [version2, ['2.6.3', '2.7.0']],
+  [version3, ['3.1.1', '3.7.2', '3.12.1', '3.20.0']],
+  [undefined, ['2.2.4', '2.5.9', '2.10.0', '3.0.1', '4.1.0', '13.1.0']],
+])('knows which versions it can speak to', (dialect, versions) => {
+  for (const version of versions) expect([version, dialectOf(version)]).toEqual([version, dialect]);
 });
 
 it('tensors share memory unless they live at the same time', () => {

@@ -1,6 +1,6 @@
 import type { Shape } from '../tensor/program.ts';
 import type { commonAlgorithms, Propagation, Query } from './constants.ts';
-import type { Format } from './format.ts';
+import type { Format, Given } from './format.ts';
 import type { Calls } from './library.ts';
 import type { PostOp } from './recorder.ts';
 
@@ -36,7 +36,6 @@ interface LayerNorm extends Norm {
 
 /** What primitives are made for, and what has to be known of each. */
 export interface Operations {
-  readonly reorder: { readonly src: Format; readonly dst: Format };
   readonly concat: { readonly sources: readonly Format[]; readonly axis: number; readonly dst: Format };
   readonly sum: { readonly sources: readonly Format[]; readonly scales: readonly number[]; readonly dst: Format };
   readonly binary: { readonly algorithm: Algorithm; readonly a: Format; readonly b: Format; readonly dst: Format };
@@ -73,8 +72,10 @@ export interface Operations {
 }
 export type OperationKind = keyof Operations;
 
-/** Makes the description of a primitive; `hint` is the forward primitive's, for a backward one. */
-export type Describe<K extends OperationKind> = (operation: Operations[K], attributes: number, hint?: number) => number;
+/** For each kind of operation: the function that describes it, and what it is given besides what all are. */
+export type Table<Name> = {
+  readonly [K in OperationKind]: (operation: Operations[K]) => readonly [Name, readonly Given[]];
+};
 
 /** All in which the generations of oneDNN differ. */
 export interface Dialect {
@@ -85,7 +86,8 @@ export interface Dialect {
   wanted(description: number, what: Query): Format;
   /** The format is needed no more. */
   release(format: Format): void;
-  readonly describe: { readonly [K in OperationKind]: Describe<K> };
+  /** The description of a primitive; `hint` is that of the forward one, for a backward one. */
+  describe<K extends OperationKind>(kind: K, operation: Operations[K], attributes: number, hint?: number): number;
   /** Adds an operation to a chain of those that are applied to a result. */
   append(chain: number, post: PostOp): void;
   /** The number of the operand of the i-th operation of such a chain. */
@@ -93,7 +95,7 @@ export interface Dialect {
 }
 
 /** What a dialect is made of. */
-export interface Speaker {
+export interface Binding {
   readonly engine: number;
   bind<Name extends string>(signatures: Readonly<Record<Name, string>>): Calls<Name>;
   /** A copy of what is at an address. */

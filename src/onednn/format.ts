@@ -23,12 +23,12 @@ export function dimensions(values: readonly number[]): BigInt64Array {
 }
 
 /** What operations are described by. */
-export type Given = number | Format | readonly number[] | undefined;
+export type Given = number | Format | readonly number[] | ArrayBufferView | undefined;
 
 /** As functions of the library take it. */
 export function given(value: Given): unknown {
   if (value === undefined) return null;
-  if (typeof value === 'number') return value;
+  if (typeof value === 'number' || ArrayBuffer.isView(value)) return value;
   return 'description' in value ? value.description : dimensions(value);
 }
 

@@ -1,9 +1,9 @@
 import { UserError } from '../base/error.ts';
 import { type Koffi, loadKoffi } from '../base/ffi.ts';
 import { cpuRuntime, engineKind, streamFlags } from './constants.ts';
-import type { Dialect, Speaker } from './dialect.ts';
-import { speakVersion2 } from './v2.ts';
-import { speakVersion3 } from './v3.ts';
+import type { Binding, Dialect } from './dialect.ts';
+import { version2 } from './v2.ts';
+import { version3 } from './v3.ts';
 
 /** Functions that are the same in both generations. Handles and addresses are numbers: user space ends at 2⁴⁷. */
 const signatures = {
@@ -21,6 +21,7 @@ const signatures = {
   dnnl_primitive_attr_set_post_ops: 'int(uint64_t, uint64_t)',
   dnnl_post_ops_create: 'int(void *)',
   dnnl_post_ops_destroy: 'int(uint64_t)',
+  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
   dnnl_primitive_desc_query: 'int(uint64_t, int, int, void *)',
   dnnl_primitive_desc_destroy: 'int(uint64_t)',
   dnnl_primitive_create: 'int(void *, uint64_t)',
@@ -67,11 +68,11 @@ export interface Library extends Calls<keyof typeof signatures> {
 
 /** Names the library's file. */
 const variable = 'DBENCH_ONEDNN';
-/** The versions whose structures and numbers are known. */
-const generations: readonly (readonly [versions: RegExp, speak: (speaker: Speaker) => Dialect])[] = [
-  [/^2\.[67]\./, speakVersion2],
-  [/^3\.[1-9]/, speakVersion3],
-];
+/** What speaks to a version; undefined unless its structures and numbers are known. */
+export function dialectOf(version: string): ((binding: Binding) => Dialect) | undefined {
+  if (/^2\.[67]\./.test(version)) return version2;
+  return /^3\.[1-9]/.test(version) ? version3 : undefined;
+}
 
 const names: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   // Debian has called it 3.6 ever since that version.
@@ -113,8 +114,8 @@ async function open(): Promise<Library> {
 
 function bind(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string): Library {
   const { version, runtime } = versionOf(koffi, library, path);
-  const [, speak] = generations.find(([versions]) => versions.test(version)) ?? [];
-  if (speak === undefined)
+  const openDialect = dialectOf(version);
+  if (openDialect === undefined)
     throw new UserError(`${path} is oneDNN ${version}, but only 2.6, 2.7 and 3.1 or a later 3 are supported`, {
       hint: `${installHint}; or name the file of another version with ${variable}`,
     });
@@ -124,14 +125,14 @@ function bind(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string): L
   setThreads(1);
   const calls = bindAll(signatures);
   const engine = calls.handle('dnnl_engine_create', engineKind.cpu, 0);
-  const copyOf: Speaker['copyOf'] = (pointer, bytes) => Buffer.from(new Uint8Array(koffi.view(pointer, bytes)).slice());
+  const copyOf: Binding['copyOf'] = (pointer, bytes) => Buffer.from(new Uint8Array(koffi.view(pointer, bytes)).slice());
   return {
     ...calls,
     version,
     path,
     engine,
     stream: calls.handle('dnnl_stream_create', engine, streamFlags.inOrder),
-    dialect: speak({ engine, bind: bindAll, copyOf }),
+    dialect: openDialect({ engine, bind: bindAll, copyOf }),
     address: (memory) => Number(koffi.address(memory)),
     setThreads,
   };

@@ -2,7 +2,7 @@ import { sizeOf } from '../base/shape.ts';
 import type { Numbers } from '../tensor/backend.ts';
 import type { Shape } from '../tensor/program.ts';
 import { type Argument, argument, inputCountQuery, type Query, scratchpadMode, sourceArgument } from './constants.ts';
-import type { Activation, Algorithm, Describe, OperationKind, Operations } from './dialect.ts';
+import type { Activation, Algorithm, OperationKind, Operations } from './dialect.ts';
 import { type Format, Formats } from './format.ts';
 import type { Library } from './library.ts';
 
@@ -76,15 +76,20 @@ export class Recorder {
     operation: Operations[K],
     { posts = [], hint }: { posts?: readonly PostOp[]; hint?: Described | undefined } = {},
   ): Described {
+    return this.#described(posts, (attributes) =>
+      this.library.dialect.describe(kind, operation, attributes, hint?.handle),
+    );
+  }
+
+  #described(posts: readonly PostOp[], create: (attributes: number) => number): Described {
     const { library } = this;
-    const { dialect } = library;
     const attributes = library.handle('dnnl_primitive_attr_create');
     const chain = posts.length > 0 ? library.handle('dnnl_post_ops_create') : 0;
     try {
       library.call('dnnl_primitive_attr_set_scratchpad_mode', attributes, scratchpadMode.user);
-      for (const post of posts) dialect.append(chain, post);
+      for (const post of posts) library.dialect.append(chain, post);
       if (chain !== 0) library.call('dnnl_primitive_attr_set_post_ops', attributes, chain);
-      const handle = (dialect.describe[kind] as Describe<K>)(operation, attributes, hint?.handle);
+      const handle = create(attributes);
       this.#descriptions.push(handle);
       return { handle, posts };
     } finally {
@@ -161,7 +166,11 @@ export class Recorder {
   }
 
   copy(from: Stored, to: Stored, posts: readonly PostOp[] = []): void {
-    const described = this.describe('reorder', { src: from.format, dst: to.format }, { posts });
+    const { engine, handle } = this.library;
+    const [src, dst] = [from.format.description, to.format.description];
+    const described = this.#described(posts, (attributes) =>
+      handle('dnnl_reorder_primitive_desc_create', src, engine, dst, engine, attributes),
+    );
     this.execute('reorder', described, { src: from, dst: to });
   }
 

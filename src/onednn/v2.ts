@@ -1,6 +1,6 @@
 import { argument, commonAlgorithms, dataType, formatTag, propagations, query } from './constants.ts';
-import type { Algorithm, Dialect, NormFlag, Speaker } from './dialect.ts';
-import { dimensions, type Format, type Given, given } from './format.ts';
+import type { Algorithm, Binding, Dialect, NormFlag, Table } from './dialect.ts';
+import { dimensions, type Format, given } from './format.ts';
 
 /**
  * oneDNN 2.6 and 2.7: memory and operations are described by structures, made here. Those of memory have `descriptionBytes`; of
@@ -15,7 +15,6 @@ const signatures = {
   dnnl_post_ops_append_sum: 'int(uint64_t, float)',
   dnnl_primitive_desc_create: 'int(void *, void *, uint64_t, uint64_t, uint64_t)',
   dnnl_primitive_desc_query_md: 'void *(uint64_t, int, int)',
-  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
   dnnl_concat_primitive_desc_create: 'int(void *, void *, int, int, void *, uint64_t, uint64_t)',
   dnnl_sum_primitive_desc_create: 'int(void *, void *, int, void *, void *, uint64_t, uint64_t)',
   dnnl_convolution_forward_desc_init: 'int(void *, int, int, void *, void *, void *, void *, void *, void *, void *)',
@@ -62,16 +61,73 @@ function formatOf(description: Buffer): Format {
   return { shape, description };
 }
 
-const concat = (formats: readonly Format[]) => Buffer.concat(formats.map(({ description }) => description as Buffer));
+const joined = (formats: readonly Format[]) => Buffer.concat(formats.map(({ description }) => description as Buffer));
 
-export function speakVersion2({ engine, bind, copyOf }: Speaker): Dialect {
+/** Those of a concatenation and of a sum are made at once, all others by way of a structure that is filled. */
+const operations: Table<Name> = {
+  concat: ({ sources, axis, dst }) => [
+    'dnnl_concat_primitive_desc_create',
+    [dst, sources.length, axis, joined(sources)],
+  ],
+  sum: ({ sources, scales, dst }) => [
+    'dnnl_sum_primitive_desc_create',
+    [dst, sources.length, Float32Array.from(scales), joined(sources)],
+  ],
+  binary: ({ algorithm, a, b, dst }) => ['dnnl_binary_desc_init', [algorithms[algorithm], a, b, dst]],
+  eltwise: ({ algorithm, data }) => [
+    'dnnl_eltwise_forward_desc_init',
+    [propagations.training, algorithms[algorithm], data, 0, 0],
+  ],
+  eltwiseBackward: ({ algorithm, data }) => [
+    'dnnl_eltwise_backward_desc_init',
+    [algorithms[algorithm], data, data, 0, 0],
+  ],
+  matmul: ({ src, weights, bias, dst }) => ['dnnl_matmul_desc_init', [src, weights, bias, dst]],
+  reduction: ({ src, dst }) => ['dnnl_reduction_desc_init', [algorithms.sum, src, dst, 0, 0]],
+  logSoftmax: ({ src, dst }) => [
+    'dnnl_softmax_v2_forward_desc_init',
+    [propagations.training, algorithms.logSoftmax, src, dst, 1],
+  ],
+  convolution: ({ src, weights, bias, dst, stride, padding }) => [
+    'dnnl_convolution_forward_desc_init',
+    [propagations.training, algorithms.convolution, src, weights, bias, dst, stride, padding, padding],
+  ],
+  convolutionBackwardData: ({ diffSrc, weights, diffDst, stride, padding }) => [
+    'dnnl_convolution_backward_data_desc_init',
+    [algorithms.convolution, diffSrc, weights, diffDst, stride, padding, padding],
+  ],
+  convolutionBackwardWeights: ({ src, diffWeights, diffBias, diffDst, stride, padding }) => [
+    'dnnl_convolution_backward_weights_desc_init',
+    [algorithms.convolution, src, diffWeights, diffBias, diffDst, stride, padding, padding],
+  ],
+  pooling: ({ algorithm, src, dst, stride, kernel, padding }) => [
+    'dnnl_pooling_forward_desc_init',
+    [propagations.training, algorithms[algorithm], src, dst, stride, kernel, padding, padding],
+  ],
+  poolingBackward: ({ algorithm, diffSrc, diffDst, stride, kernel, padding }) => [
+    'dnnl_pooling_backward_desc_init',
+    [algorithms[algorithm], diffSrc, diffDst, stride, kernel, padding, padding],
+  ],
+  batchNorm: ({ propagation, data, epsilon, flags }) => [
+    'dnnl_batch_normalization_forward_desc_init',
+    [propagations[propagation], data, epsilon, bits(flags)],
+  ],
+  batchNormBackward: ({ propagation, data, epsilon, flags }) => [
+    'dnnl_batch_normalization_backward_desc_init',
+    [propagations[propagation], data, data, epsilon, bits(flags)],
+  ],
+  layerNorm: ({ propagation, data, statistics, epsilon, flags }) => [
+    'dnnl_layer_normalization_forward_desc_init',
+    [propagations[propagation], data, statistics, epsilon, bits(flags)],
+  ],
+  layerNormBackward: ({ propagation, data, statistics, epsilon, flags }) => [
+    'dnnl_layer_normalization_backward_desc_init',
+    [propagations[propagation], data, data, statistics, epsilon, bits(flags)],
+  ],
+};
+
+export function version2({ engine, bind, copyOf }: Binding): Dialect {
   const { call, handle, raw } = bind(signatures);
-  /** By way of the structure that `init` fills. */
-  const make = (init: Name, args: readonly Given[], attributes: number, hint = 0): number => {
-    const operation = Buffer.alloc(operationBytes);
-    call(init, operation, ...args.map(given));
-    return handle('dnnl_primitive_desc_create', operation, attributes, engine, hint);
-  };
   return {
     strided(shape, strides) {
       const description = Buffer.alloc(descriptionBytes);
@@ -95,84 +151,14 @@ export function speakVersion2({ engine, bind, copyOf }: Speaker): Dialect {
       formatOf(copyOf(raw.dnnl_primitive_desc_query_md(description, query[what], 0), descriptionBytes)),
     release: () => {},
 
-    describe: {
-      reorder: ({ src, dst }, attributes) =>
-        handle('dnnl_reorder_primitive_desc_create', given(src), engine, given(dst), engine, attributes),
-      concat: ({ sources, axis, dst }, attributes) => {
-        const all = concat(sources);
-        return handle('dnnl_concat_primitive_desc_create', given(dst), sources.length, axis, all, attributes, engine);
-      },
-      sum: ({ sources, scales, dst }, attributes) => {
-        const [factors, all] = [Float32Array.from(scales), concat(sources)];
-        return handle('dnnl_sum_primitive_desc_create', given(dst), sources.length, factors, all, attributes, engine);
-      },
-      binary: ({ algorithm, a, b, dst }, ...rest) =>
-        make('dnnl_binary_desc_init', [algorithms[algorithm], a, b, dst], ...rest),
-      eltwise: ({ algorithm, data }, ...rest) =>
-        make('dnnl_eltwise_forward_desc_init', [propagations.training, algorithms[algorithm], data, 0, 0], ...rest),
-      eltwiseBackward: ({ algorithm, data }, ...rest) =>
-        make('dnnl_eltwise_backward_desc_init', [algorithms[algorithm], data, data, 0, 0], ...rest),
-      matmul: ({ src, weights, bias, dst }, ...rest) =>
-        make('dnnl_matmul_desc_init', [src, weights, bias, dst], ...rest),
-      reduction: ({ src, dst }, ...rest) => make('dnnl_reduction_desc_init', [algorithms.sum, src, dst, 0, 0], ...rest),
-      logSoftmax: ({ src, dst }, ...rest) =>
-        make('dnnl_softmax_v2_forward_desc_init', [propagations.training, algorithms.logSoftmax, src, dst, 1], ...rest),
-      convolution: ({ src, weights, bias, dst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_forward_desc_init',
-          [propagations.training, algorithms.convolution, src, weights, bias, dst, stride, padding, padding],
-          ...rest,
-        ),
-      convolutionBackwardData: ({ diffSrc, weights, diffDst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_backward_data_desc_init',
-          [algorithms.convolution, diffSrc, weights, diffDst, stride, padding, padding],
-          ...rest,
-        ),
-      convolutionBackwardWeights: ({ src, diffWeights, diffBias, diffDst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_backward_weights_desc_init',
-          [algorithms.convolution, src, diffWeights, diffBias, diffDst, stride, padding, padding],
-          ...rest,
-        ),
-      pooling: ({ algorithm, src, dst, stride, kernel, padding }, ...rest) =>
-        make(
-          'dnnl_pooling_forward_desc_init',
-          [propagations.training, algorithms[algorithm], src, dst, stride, kernel, padding, padding],
-          ...rest,
-        ),
-      poolingBackward: ({ algorithm, diffSrc, diffDst, stride, kernel, padding }, ...rest) =>
-        make(
-          'dnnl_pooling_backward_desc_init',
-          [algorithms[algorithm], diffSrc, diffDst, stride, kernel, padding, padding],
-          ...rest,
-        ),
-      batchNorm: ({ propagation, data, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_batch_normalization_forward_desc_init',
-          [propagations[propagation], data, epsilon, bits(flags)],
-          ...rest,
-        ),
-      batchNormBackward: ({ propagation, data, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_batch_normalization_backward_desc_init',
-          [propagations[propagation], data, data, epsilon, bits(flags)],
-          ...rest,
-        ),
-      layerNorm: ({ propagation, data, statistics, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_layer_normalization_forward_desc_init',
-          [propagations[propagation], data, statistics, epsilon, bits(flags)],
-          ...rest,
-        ),
-      layerNormBackward: ({ propagation, data, statistics, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_layer_normalization_backward_desc_init',
-          [propagations[propagation], data, data, statistics, epsilon, bits(flags)],
-          ...rest,
-        ),
+    describe(kind, operation, attributes, hint = 0) {
+      const [name, values] = operations[kind](operation);
+      const args = values.map(given);
+      if (kind === 'concat' || kind === 'sum') return handle(name, ...args, attributes, engine);
+      const structure = Buffer.alloc(operationBytes);
+      call(name, structure, ...args);
+      return handle('dnnl_primitive_desc_create', structure, attributes, engine, hint);
     },
-
     append(chain, post) {
       if (post.kind === 'sum') call('dnnl_post_ops_append_sum', chain, 1);
       else if (post.kind === 'binary')

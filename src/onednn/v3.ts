@@ -1,6 +1,6 @@
 import { argument, commonAlgorithms, dataType, formatTag, propagations, query } from './constants.ts';
-import type { Algorithm, Dialect, NormFlag, Speaker } from './dialect.ts';
-import { dimensions, type Format, type Given, given } from './format.ts';
+import type { Algorithm, Binding, Dialect, NormFlag, Table } from './dialect.ts';
+import { dimensions, type Format, given } from './format.ts';
 
 /** oneDNN from 3.1 on: memory is described by handles, and one function makes the description of a primitive. */
 const signatures = {
@@ -14,7 +14,6 @@ const signatures = {
   dnnl_post_ops_append_binary: 'int(uint64_t, int, void *)',
   dnnl_post_ops_append_sum: 'int(uint64_t, float, int32_t, int)',
   dnnl_primitive_desc_query_md: 'void *(uint64_t, int, int)',
-  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
   dnnl_concat_primitive_desc_create: 'int(void *, uint64_t, void *, int, int, void *, uint64_t)',
   dnnl_sum_primitive_desc_create: 'int(void *, uint64_t, void *, int, void *, void *, uint64_t)',
   dnnl_convolution_forward_primitive_desc_create:
@@ -63,13 +62,73 @@ const bits = (flags: readonly NormFlag[]) => flags.reduce((all, flag) => all | n
 /** Between elements of a window: none is left out. */
 const dilation = [0, 0];
 
-const handles = (formats: readonly Format[]) =>
+const joined = (formats: readonly Format[]) =>
   BigUint64Array.from(formats, ({ description }) => BigInt(description as number));
 
-export function speakVersion3({ engine, bind, copyOf }: Speaker): Dialect {
+const operations: Table<Name> = {
+  concat: ({ sources, axis, dst }) => [
+    'dnnl_concat_primitive_desc_create',
+    [dst, sources.length, axis, joined(sources)],
+  ],
+  sum: ({ sources, scales, dst }) => [
+    'dnnl_sum_primitive_desc_create',
+    [dst, sources.length, Float32Array.from(scales), joined(sources)],
+  ],
+  binary: ({ algorithm, a, b, dst }) => ['dnnl_binary_primitive_desc_create', [algorithms[algorithm], a, b, dst]],
+  eltwise: ({ algorithm, data }) => [
+    'dnnl_eltwise_forward_primitive_desc_create',
+    [propagations.training, algorithms[algorithm], data, data, 0, 0],
+  ],
+  eltwiseBackward: ({ algorithm, data }) => [
+    'dnnl_eltwise_backward_primitive_desc_create',
+    [algorithms[algorithm], data, data, data, 0, 0],
+  ],
+  matmul: ({ src, weights, bias, dst }) => ['dnnl_matmul_primitive_desc_create', [src, weights, bias, dst]],
+  reduction: ({ src, dst }) => ['dnnl_reduction_primitive_desc_create', [algorithms.sum, src, dst, 0, 0]],
+  logSoftmax: ({ src, dst }) => [
+    'dnnl_softmax_forward_primitive_desc_create',
+    [propagations.training, algorithms.logSoftmax, src, dst, 1],
+  ],
+  convolution: ({ src, weights, bias, dst, stride, padding }) => [
+    'dnnl_convolution_forward_primitive_desc_create',
+    [propagations.training, algorithms.convolution, src, weights, bias, dst, stride, dilation, padding, padding],
+  ],
+  convolutionBackwardData: ({ diffSrc, weights, diffDst, stride, padding }) => [
+    'dnnl_convolution_backward_data_primitive_desc_create',
+    [algorithms.convolution, diffSrc, weights, diffDst, stride, dilation, padding, padding],
+  ],
+  convolutionBackwardWeights: ({ src, diffWeights, diffBias, diffDst, stride, padding }) => [
+    'dnnl_convolution_backward_weights_primitive_desc_create',
+    [algorithms.convolution, src, diffWeights, diffBias, diffDst, stride, dilation, padding, padding],
+  ],
+  pooling: ({ algorithm, src, dst, stride, kernel, padding }) => [
+    'dnnl_pooling_forward_primitive_desc_create',
+    [propagations.training, algorithms[algorithm], src, dst, stride, kernel, dilation, padding, padding],
+  ],
+  poolingBackward: ({ algorithm, diffSrc, diffDst, stride, kernel, padding }) => [
+    'dnnl_pooling_backward_primitive_desc_create',
+    [algorithms[algorithm], diffSrc, diffDst, stride, kernel, dilation, padding, padding],
+  ],
+  batchNorm: ({ propagation, data, epsilon, flags }) => [
+    'dnnl_batch_normalization_forward_primitive_desc_create',
+    [propagations[propagation], data, data, epsilon, bits(flags)],
+  ],
+  batchNormBackward: ({ propagation, data, epsilon, flags }) => [
+    'dnnl_batch_normalization_backward_primitive_desc_create',
+    [propagations[propagation], data, data, data, epsilon, bits(flags)],
+  ],
+  layerNorm: ({ propagation, data, statistics, epsilon, flags }) => [
+    'dnnl_layer_normalization_forward_primitive_desc_create',
+    [propagations[propagation], data, data, statistics, epsilon, bits(flags)],
+  ],
+  layerNormBackward: ({ propagation, data, statistics, epsilon, flags }) => [
+    'dnnl_layer_normalization_backward_primitive_desc_create',
+    [propagations[propagation], data, data, data, statistics, epsilon, bits(flags)],
+  ],
+};
+
+export function version3({ engine, bind, copyOf }: Binding): Dialect {
   const { call, handle, raw } = bind(signatures);
-  const make = (create: Name, args: readonly Given[], attributes: number, hint?: number): number =>
-    handle(create, engine, ...args.map(given), ...(hint === undefined ? [] : [hint]), attributes);
   const formatOf = (description: number): Format => {
     const [axes, sizes] = [new Int32Array(1), new BigUint64Array(1)];
     call('dnnl_memory_desc_query', description, formatQuery.axes, axes);
@@ -78,7 +137,6 @@ export function speakVersion3({ engine, bind, copyOf }: Speaker): Dialect {
     const copy = copyOf(sizes[0], 8 * axes[0]!);
     return { shape: Array.from({ length: axes[0]! }, (_, axis) => Number(copy.readBigInt64LE(8 * axis))), description };
   };
-  const window = (stride: readonly number[], padding: readonly number[]) => [stride, dilation, padding, padding];
   return {
     strided(shape, strides) {
       const [sizes, steps] = [dimensions(shape), dimensions(strides)];
@@ -99,93 +157,10 @@ export function speakVersion3({ engine, bind, copyOf }: Speaker): Dialect {
       formatOf(handle('dnnl_memory_desc_clone', raw.dnnl_primitive_desc_query_md(description, query[what], 0))),
     release: ({ description }) => call('dnnl_memory_desc_destroy', description),
 
-    describe: {
-      reorder: ({ src, dst }, attributes) =>
-        handle('dnnl_reorder_primitive_desc_create', given(src), engine, given(dst), engine, attributes),
-      concat: ({ sources, axis, dst }, attributes) => {
-        const all = handles(sources);
-        return handle('dnnl_concat_primitive_desc_create', engine, given(dst), sources.length, axis, all, attributes);
-      },
-      sum: ({ sources, scales, dst }, attributes) => {
-        const [factors, all] = [Float32Array.from(scales), handles(sources)];
-        return handle('dnnl_sum_primitive_desc_create', engine, given(dst), sources.length, factors, all, attributes);
-      },
-      binary: ({ algorithm, a, b, dst }, ...rest) =>
-        make('dnnl_binary_primitive_desc_create', [algorithms[algorithm], a, b, dst], ...rest),
-      eltwise: ({ algorithm, data }, ...rest) =>
-        make(
-          'dnnl_eltwise_forward_primitive_desc_create',
-          [propagations.training, algorithms[algorithm], data, data, 0, 0],
-          ...rest,
-        ),
-      eltwiseBackward: ({ algorithm, data }, ...rest) =>
-        make('dnnl_eltwise_backward_primitive_desc_create', [algorithms[algorithm], data, data, data, 0, 0], ...rest),
-      matmul: ({ src, weights, bias, dst }, ...rest) =>
-        make('dnnl_matmul_primitive_desc_create', [src, weights, bias, dst], ...rest),
-      reduction: ({ src, dst }, ...rest) =>
-        make('dnnl_reduction_primitive_desc_create', [algorithms.sum, src, dst, 0, 0], ...rest),
-      logSoftmax: ({ src, dst }, ...rest) =>
-        make(
-          'dnnl_softmax_forward_primitive_desc_create',
-          [propagations.training, algorithms.logSoftmax, src, dst, 1],
-          ...rest,
-        ),
-      convolution: ({ src, weights, bias, dst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_forward_primitive_desc_create',
-          [propagations.training, algorithms.convolution, src, weights, bias, dst, ...window(stride, padding)],
-          ...rest,
-        ),
-      convolutionBackwardData: ({ diffSrc, weights, diffDst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_backward_data_primitive_desc_create',
-          [algorithms.convolution, diffSrc, weights, diffDst, ...window(stride, padding)],
-          ...rest,
-        ),
-      convolutionBackwardWeights: ({ src, diffWeights, diffBias, diffDst, stride, padding }, ...rest) =>
-        make(
-          'dnnl_convolution_backward_weights_primitive_desc_create',
-          [algorithms.convolution, src, diffWeights, diffBias, diffDst, ...window(stride, padding)],
-          ...rest,
-        ),
-      pooling: ({ algorithm, src, dst, stride, kernel, padding }, ...rest) =>
-        make(
-          'dnnl_pooling_forward_primitive_desc_create',
-          [propagations.training, algorithms[algorithm], src, dst, stride, kernel, dilation, padding, padding],
-          ...rest,
-        ),
-      poolingBackward: ({ algorithm, diffSrc, diffDst, stride, kernel, padding }, ...rest) =>
-        make(
-          'dnnl_pooling_backward_primitive_desc_create',
-          [algorithms[algorithm], diffSrc, diffDst, stride, kernel, dilation, padding, padding],
-          ...rest,
-        ),
-      batchNorm: ({ propagation, data, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_batch_normalization_forward_primitive_desc_create',
-          [propagations[propagation], data, data, epsilon, bits(flags)],
-          ...rest,
-        ),
-      batchNormBackward: ({ propagation, data, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_batch_normalization_backward_primitive_desc_create',
-          [propagations[propagation], data, data, data, epsilon, bits(flags)],
-          ...rest,
-        ),
-      layerNorm: ({ propagation, data, statistics, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_layer_normalization_forward_primitive_desc_create',
-          [propagations[propagation], data, data, statistics, epsilon, bits(flags)],
-          ...rest,
-        ),
-      layerNormBackward: ({ propagation, data, statistics, epsilon, flags }, ...rest) =>
-        make(
-          'dnnl_layer_normalization_backward_primitive_desc_create',
-          [propagations[propagation], data, data, data, statistics, epsilon, bits(flags)],
-          ...rest,
-        ),
+    describe(kind, operation, attributes, hint) {
+      const [name, values] = operations[kind](operation);
+      return handle(name, engine, ...values.map(given), ...(hint === undefined ? [] : [hint]), attributes);
     },
-
     append(chain, post) {
       if (post.kind === 'sum') call('dnnl_post_ops_append_sum', chain, 1, 0, dataType.float32);
       else if (post.kind === 'binary')
