@@ -15,6 +15,7 @@ import {
 } from '../tensor/backend.ts';
 import type { Program } from '../tensor/program.ts';
 import { planArena } from './arena.ts';
+import type { Format } from './format.ts';
 import { type Library, loadLibrary, OneDnnError } from './library.ts';
 import { lower } from './lowering.ts';
 import { type Call, type PrimitiveCall, Recorder, type Stored } from './recorder.ts';
@@ -25,7 +26,12 @@ export const onednn: Backend = {
   direct: true,
   async compile(program, { threads = 1 } = {}) {
     checkProgram(program);
-    return new OneDnnExecutable(await loadLibrary(), program, threads);
+    const recorder = new Recorder(await loadLibrary());
+    try {
+      return new OneDnnExecutable(recorder, program, threads);
+    } finally {
+      recorder.close();
+    }
   },
 };
 
@@ -70,7 +76,8 @@ class OneDnnExecutable implements Executable {
   readonly #indices: ReturnType<typeof indexBounds>;
   #closed = false;
 
-  constructor(library: Library, program: Program, threads: number) {
+  constructor(recorder: Recorder, program: Program, threads: number) {
+    const { library, formats } = recorder;
     this.program = program;
     this.#library = library;
     this.#threads = threads;
@@ -79,7 +86,6 @@ class OneDnnExecutable implements Executable {
     this.#names = new Map([...names].map((name, i) => [name, i]));
     for (const { name } of this.#indices) this.#scripted.set(name, new Int32Array(0));
     library.setThreads(threads);
-    const recorder = new Recorder(library);
     let kernel: TensorKernel | undefined;
     lower(program, recorder, () => kernel!);
     this.#calls = recorder.calls;
@@ -96,15 +102,15 @@ class OneDnnExecutable implements Executable {
     for (const [place, offset] of offsets)
       if (place.kind === 'arena' && place.initial) new Float32Array(buffer, offset).set(place.initial);
 
-    const known = new Map<string, number>();
+    const known = new Map<string, { readonly format: Format; readonly handle: number }[]>();
     const memoryOf = ({ format, place, start = 0 }: Stored): number => {
-      const where = place.kind === 'arena' ? offsets.get(place)! : place.name;
-      const key = `${where} ${start} ${format.toString('latin1')}`;
-      const before = known.get(key);
-      if (before !== undefined) return before;
+      const where = `${place.kind === 'arena' ? offsets.get(place)! : place.name} ${start}`;
+      const here = known.get(where) ?? [];
+      const before = here.find((memory) => formats.same(memory.format, format));
+      if (before !== undefined) return before.handle;
       const address = place.kind === 'arena' ? base + offsets.get(place)! + start : 0;
-      const handle = library.handle('dnnl_memory_create', format, library.engine, address);
-      known.set(key, handle);
+      const handle = library.handle('dnnl_memory_create', format.description, library.engine, address);
+      known.set(where, [...here, { format, handle }]);
       this.#memories.push(handle);
       if (place.kind === 'bound') this.#bound.push({ handle, name: place.name, start });
       return handle;
@@ -117,7 +123,7 @@ class OneDnnExecutable implements Executable {
         this.#scripted.set(name, new Int32Array(0));
         return () => this.#scripted.get(name)!;
       }
-      const length = recorder.formats.bytes(stored.format) / 4;
+      const length = formats.bytes(stored.format) / 4;
       const array = new Float32Array(buffer, offset(stored), length);
       return () => array;
     };

@@ -1,4 +1,4 @@
-/** Numbers of oneDNN's C interface that this backend uses; the same in 2.6 and 2.7. */
+/** Numbers of oneDNN's C interface that are the same in both generations. */
 
 export const engineKind = { cpu: 1 } as const;
 export const streamFlags = { inOrder: 1 } as const;
@@ -8,9 +8,10 @@ export const scratchpadMode = { user: 1 } as const;
 /** How the library was built to run on several threads. */
 export const cpuRuntime = { omp: 2 } as const;
 
-export const propagation = { training: 64, inference: 96, backward: 128, backwardData: 160 } as const;
+export const propagations = { training: 64, inference: 96, backward: 128, backwardData: 160 } as const;
+export type Propagation = keyof typeof propagations;
 
-export const algorithm = {
+export const commonAlgorithms = {
   convolution: 1,
   add: 0x1fff0,
   mul: 0x1fff1,
@@ -18,14 +19,6 @@ export const algorithm = {
   minimum: 0x1fff3,
   div: 0x1fff4,
   sub: 0x1fff5,
-  relu: 0x1f,
-  gelu: 0x30,
-  tanh: 0x2f,
-  sqrt: 0x6f,
-  linear: 0x7f,
-  sigmoid: 0xaf,
-  exp: 0xbf,
-  pow: 0x20,
   /** Backward from what was computed, not from what it was computed of. */
   reluFromOutput: 0x100,
   tanhFromOutput: 0x101,
@@ -36,8 +29,6 @@ export const algorithm = {
   sum: 0x2fff4,
   logSoftmax: 0x30001,
 } as const;
-
-export const normFlag = { givenStatistics: 1, relu: 4, scale: 8, shift: 16 } as const;
 
 export const query = {
   src: 129,
@@ -50,6 +41,8 @@ export const query = {
   scratchpad: 136,
 } as const;
 export type Query = keyof typeof query;
+/** How many tensors a primitive reads. */
+export const inputCountQuery = 3;
 
 /** What a primitive takes and gives. */
 export const argument = {
@@ -74,5 +67,3 @@ export const argument = {
 export type Argument = keyof typeof argument;
 /** Sources of a sum or concatenation. */
 export const sourceArgument = (i: number): number => 1024 + i;
-/** The operand of the i-th operation that is applied to the result. */
-export const postArgument = (i: number): number => (16384 * (i + 1)) | argument.src1;

@@ -1,11 +1,15 @@
 import { UserError } from '../base/error.ts';
 import { sizeOf } from '../base/shape.ts';
 import type { Shape } from '../tensor/program.ts';
-import { dataType, formatTag } from './constants.ts';
-import { descriptionBytes, type Library } from './library.ts';
+import type { Query } from './constants.ts';
+import type { Library } from './library.ts';
 
-/** A shape and the order of its elements in memory: a dnnl_memory_desc_t. */
-export type Format = Buffer;
+/** A shape and the order of its elements in memory. */
+export interface Format {
+  readonly shape: Shape;
+  /** As functions of the library take it: a structure, or the handle of one. */
+  readonly description: Buffer | number;
+}
 
 const maxAxes = 12;
 
@@ -18,17 +22,33 @@ export function dimensions(values: readonly number[]): BigInt64Array {
   return all;
 }
 
+/** What operations are described by. */
+export type Given = number | Format | readonly number[] | ArrayBufferView | undefined;
+
+/** As functions of the library take it. */
+export function given(value: Given): unknown {
+  if (value === undefined) return null;
+  if (typeof value === 'number' || ArrayBuffer.isView(value)) return value;
+  return 'description' in value ? value.description : dimensions(value);
+}
+
 export function rowMajor(shape: Shape): number[] {
   return shape.map((_, axis) => sizeOf(shape.slice(axis + 1)));
 }
 
-/** Makes formats and tells them apart. Scalars are one element along one axis. */
+/** Makes formats, which live until it is closed, and tells them apart. Scalars are one element along one axis. */
 export class Formats {
   readonly #library: Library;
   readonly #plain = new Map<string, Format>();
+  readonly #made: Format[] = [];
 
   constructor(library: Library) {
     this.#library = library;
+  }
+
+  #keep(format: Format): Format {
+    this.#made.push(format);
+    return format;
   }
 
   /** Row-major, as programs and their inputs and outputs have it. */
@@ -47,54 +67,39 @@ export class Formats {
       throw new UserError(`oneDNN knows tensors of at most ${maxAxes} axes, not [${shape}]`, {
         hint: 'use --backend onnx',
       });
-    const format = Buffer.alloc(descriptionBytes);
-    const [sizes, steps] = shape.length === 0 ? [[1], [1]] : [shape, strides];
-    this.#library.call(
-      'dnnl_memory_desc_init_by_strides',
-      format,
-      sizes.length,
-      dimensions(sizes),
-      dataType.float32,
-      dimensions(steps),
-    );
-    return format;
+    const { dialect } = this.#library;
+    return this.#keep(shape.length === 0 ? dialect.strided([1], [1]) : dialect.strided(shape, strides));
   }
 
   /** Whatever order the primitive likes best. */
   any(shape: Shape): Format {
-    const format = Buffer.alloc(descriptionBytes);
-    this.#library.call(
-      'dnnl_memory_desc_init_by_tag',
-      format,
-      shape.length,
-      dimensions(shape),
-      dataType.float32,
-      formatTag.any,
-    );
-    return format;
+    return this.#keep(this.#library.dialect.any(shape));
   }
 
   /** The elements from `start` on within a larger tensor; undefined where they do not begin at a block. */
   part(whole: Format, shape: Shape, start: readonly number[]): Format | undefined {
-    const format = Buffer.alloc(descriptionBytes);
-    const sub = this.#library.raw.dnnl_memory_desc_init_submemory;
-    return sub(format, whole, dimensions(shape), dimensions(start)) === 0 ? format : undefined;
+    const format = this.#library.dialect.part(whole, shape, start);
+    return format && this.#keep(format);
+  }
+
+  /** What the description of a primitive answers. */
+  wanted(description: number, what: Query): Format {
+    return this.#keep(this.#library.dialect.wanted(description, what));
   }
 
   same(a: Format, b: Format): boolean {
-    return a === b || this.#library.raw.dnnl_memory_desc_equal(a, b) !== 0;
+    return a === b || this.#library.raw.dnnl_memory_desc_equal(a.description, b.description) !== 0;
   }
 
   isPlain(format: Format): boolean {
-    return this.same(format, this.plain(shapeOf(format)));
+    return this.same(format, this.plain(format.shape));
   }
 
   bytes(format: Format): number {
-    return Number(this.#library.raw.dnnl_memory_desc_get_size(format));
+    return Number(this.#library.raw.dnnl_memory_desc_get_size(format.description));
   }
-}
 
-/** The number of axes and their sizes come first in the structure. */
-export function shapeOf(format: Format): number[] {
-  return Array.from({ length: format.readInt32LE(0) }, (_, axis) => Number(format.readBigInt64LE(8 + 8 * axis)));
+  close(): void {
+    for (const format of this.#made.splice(0)) this.#library.dialect.release(format);
+  }
 }

@@ -1,20 +1,15 @@
 import { UserError } from '../base/error.ts';
 import { type Koffi, loadKoffi } from '../base/ffi.ts';
 import { cpuRuntime, engineKind, streamFlags } from './constants.ts';
+import type { Binding, Dialect } from './dialect.ts';
+import { version2 } from './v2.ts';
+import { version3 } from './v3.ts';
 
-/**
- * The functions of oneDNN 2.6 and 2.7. Handles and addresses are numbers: user space ends at 2⁴⁷. Structures are only passed by
- * pointer; those this backend makes are memory descriptions (`descriptionBytes`) and operation descriptions, of which it needs no
- * more than that they fit into `operationBytes`.
- */
+/** Functions that are the same in both generations. Handles and addresses are numbers: user space ends at 2⁴⁷. */
 const signatures = {
   dnnl_engine_create: 'int(void *, int, size_t)',
   dnnl_stream_create: 'int(void *, uint64_t, uint)',
   dnnl_stream_wait: 'int(uint64_t)',
-  dnnl_memory_desc_init_by_tag: 'int(void *, int, void *, int, int)',
-  dnnl_memory_desc_init_by_strides: 'int(void *, int, void *, int, void *)',
-  dnnl_memory_desc_init_submemory: 'int(void *, void *, void *, void *)',
-  dnnl_memory_desc_reshape: 'int(void *, void *, int, void *)',
   dnnl_memory_desc_equal: 'int(void *, void *)',
   dnnl_memory_desc_get_size: 'size_t(void *)',
   dnnl_memory_create: 'int(void *, void *, uint64_t, uint64_t)',
@@ -26,43 +21,25 @@ const signatures = {
   dnnl_primitive_attr_set_post_ops: 'int(uint64_t, uint64_t)',
   dnnl_post_ops_create: 'int(void *)',
   dnnl_post_ops_destroy: 'int(uint64_t)',
-  dnnl_post_ops_append_eltwise: 'int(uint64_t, float, int, float, float)',
-  dnnl_post_ops_append_binary: 'int(uint64_t, int, void *)',
-  dnnl_post_ops_append_sum: 'int(uint64_t, float)',
-  dnnl_primitive_desc_create: 'int(void *, void *, uint64_t, uint64_t, uint64_t)',
+  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
+  dnnl_primitive_desc_query: 'int(uint64_t, int, int, void *)',
   dnnl_primitive_desc_destroy: 'int(uint64_t)',
-  dnnl_primitive_desc_query_md: 'void *(uint64_t, int, int)',
   dnnl_primitive_create: 'int(void *, uint64_t)',
   dnnl_primitive_destroy: 'int(uint64_t)',
   dnnl_primitive_execute: 'int(uint64_t, uint64_t, int, uint64_t)',
-  dnnl_reorder_primitive_desc_create: 'int(void *, void *, uint64_t, void *, uint64_t, uint64_t)',
-  dnnl_concat_primitive_desc_create: 'int(void *, void *, int, int, void *, uint64_t, uint64_t)',
-  dnnl_sum_primitive_desc_create: 'int(void *, void *, int, void *, void *, uint64_t, uint64_t)',
-  dnnl_convolution_forward_desc_init: 'int(void *, int, int, void *, void *, void *, void *, void *, void *, void *)',
-  dnnl_convolution_backward_data_desc_init: 'int(void *, int, void *, void *, void *, void *, void *, void *)',
-  dnnl_convolution_backward_weights_desc_init:
-    'int(void *, int, void *, void *, void *, void *, void *, void *, void *)',
-  dnnl_pooling_forward_desc_init: 'int(void *, int, int, void *, void *, void *, void *, void *, void *)',
-  dnnl_pooling_backward_desc_init: 'int(void *, int, void *, void *, void *, void *, void *, void *)',
-  dnnl_batch_normalization_forward_desc_init: 'int(void *, int, void *, float, uint)',
-  dnnl_batch_normalization_backward_desc_init: 'int(void *, int, void *, void *, float, uint)',
-  dnnl_layer_normalization_forward_desc_init: 'int(void *, int, void *, void *, float, uint)',
-  dnnl_layer_normalization_backward_desc_init: 'int(void *, int, void *, void *, void *, float, uint)',
-  dnnl_eltwise_forward_desc_init: 'int(void *, int, int, void *, float, float)',
-  dnnl_eltwise_backward_desc_init: 'int(void *, int, void *, void *, float, float)',
-  dnnl_binary_desc_init: 'int(void *, int, void *, void *, void *)',
-  dnnl_reduction_desc_init: 'int(void *, int, void *, void *, float, float)',
-  dnnl_softmax_v2_forward_desc_init: 'int(void *, int, int, void *, void *, int)',
-  dnnl_matmul_desc_init: 'int(void *, void *, void *, void *, void *)',
 } as const;
 
-export type FunctionName = keyof typeof signatures;
 type CFunction = (...args: unknown[]) => unknown;
 
-/** sizeof(dnnl_memory_desc_t) */
-export const descriptionBytes = 696;
-/** More than any operation description takes; the largest in use, a convolution's, has 5,976 bytes. */
-export const operationBytes = 16384;
+/** Functions of the library. */
+export interface Calls<Name extends string> {
+  /** Calls a function that answers with a status; throws unless it is success. */
+  call(name: Name, ...args: unknown[]): void;
+  /** Calls a function whose first parameter is where to put a handle. */
+  handle(name: Name, ...args: unknown[]): number;
+  /** For functions with other results. */
+  readonly raw: Readonly<Record<Name, CFunction>>;
+}
 
 const statuses = ['success', 'out of memory', 'invalid arguments', 'unimplemented', 'iterator ends', 'runtime error'];
 
@@ -78,36 +55,34 @@ export class OneDnnError extends Error {
 }
 
 /** The library as one thread sees it. */
-export interface Library {
+export interface Library extends Calls<keyof typeof signatures> {
   readonly version: string;
   readonly path: string;
   readonly engine: number;
   readonly stream: number;
-  /** Calls a function that answers with a status; throws unless it is success. */
-  call(name: FunctionName, ...args: unknown[]): void;
-  /** Calls a function whose first parameter is where to put a handle. */
-  handle(name: FunctionName, ...args: unknown[]): number;
-  /** For functions with other results. */
-  readonly raw: Readonly<Record<FunctionName, CFunction>>;
+  readonly dialect: Dialect;
   address(memory: ArrayBufferView): number;
-  /** A copy of what is at an address. */
-  copyOf(pointer: unknown, bytes: number): Buffer;
   /** How many threads the calls of this thread use from now on. */
   setThreads(count: number): void;
 }
 
 /** Names the library's file. */
 const variable = 'DBENCH_ONEDNN';
-/** The versions whose structures and numbers are known. */
-const known = /^2\.[67]\./;
+/** What speaks to a version; undefined unless its structures and numbers are known. */
+export function dialectOf(version: string): ((binding: Binding) => Dialect) | undefined {
+  if (/^2\.[67]\./.test(version)) return version2;
+  return /^3\.[1-9]/.test(version) ? version3 : undefined;
+}
 
 const names: Partial<Record<NodeJS.Platform, readonly string[]>> = {
-  linux: ['libdnnl.so.2', 'libdnnl.so.3', 'libdnnl.so'],
+  // Debian has called it 3.6 ever since that version.
+  linux: ['libdnnl.so.2', 'libdnnl.so.3', 'libdnnl.so.3.6', 'libdnnl.so'],
   darwin: ['libdnnl.2.dylib', 'libdnnl.3.dylib', 'libdnnl.dylib'],
   win32: ['dnnl.dll'],
 };
 
-export const installHint = 'on Debian 12: apt-get install libdnnl2, and npm install koffi';
+export const installHint =
+  'on Debian 12: apt-get install libdnnl2, on Debian 13: apt-get install libdnnl3.6, and npm install koffi';
 
 let opened: Promise<Library> | undefined;
 
@@ -139,39 +114,48 @@ async function open(): Promise<Library> {
 
 function bind(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string): Library {
   const { version, runtime } = versionOf(koffi, library, path);
-  if (!known.test(version))
-    throw new UserError(`${path} is oneDNN ${version}, but only 2.6 and 2.7 are supported`, {
+  const openDialect = dialectOf(version);
+  if (openDialect === undefined)
+    throw new UserError(`${path} is oneDNN ${version}, but only 2.6, 2.7 and 3.1 or a later 3 are supported`, {
       hint: `${installHint}; or name the file of another version with ${variable}`,
     });
+  const bindAll = <Name extends string>(table: Readonly<Record<Name, string>>) => callsOf(library, table);
+  const setThreads = runtime === cpuRuntime.omp ? ompThreads(koffi) : () => {};
+  // Before the library asks how many there are.
+  setThreads(1);
+  const calls = bindAll(signatures);
+  const engine = calls.handle('dnnl_engine_create', engineKind.cpu, 0);
+  const copyOf: Binding['copyOf'] = (pointer, bytes) => Buffer.from(new Uint8Array(koffi.view(pointer, bytes)).slice());
+  return {
+    ...calls,
+    version,
+    path,
+    engine,
+    stream: calls.handle('dnnl_stream_create', engine, streamFlags.inOrder),
+    dialect: openDialect({ engine, bind: bindAll, copyOf }),
+    address: (memory) => Number(koffi.address(memory)),
+    setThreads,
+  };
+}
+
+function callsOf<Name extends string>(
+  library: ReturnType<Koffi['load']>,
+  table: Readonly<Record<Name, string>>,
+): Calls<Name> {
   const prototype = (name: string, signature: string) => signature.replace('(', ` ${name}(`);
   const raw = Object.fromEntries(
-    Object.entries(signatures).map(([name, signature]) => [name, library.func(prototype(name, signature))]),
-  ) as unknown as Record<FunctionName, CFunction>;
-  const call = (name: FunctionName, ...args: unknown[]) => {
+    Object.entries<string>(table).map(([name, signature]) => [name, library.func(prototype(name, signature))]),
+  ) as unknown as Record<Name, CFunction>;
+  const call = (name: Name, ...args: unknown[]) => {
     const status = raw[name](...args) as number;
     if (status !== 0) throw new OneDnnError(name, status);
   };
   const out = new BigUint64Array(1);
-  const handle = (name: FunctionName, ...args: unknown[]) => {
+  const handle = (name: Name, ...args: unknown[]) => {
     call(name, out, ...args);
     return Number(out[0]);
   };
-  const setThreads = runtime === cpuRuntime.omp ? ompThreads(koffi) : () => {};
-  // Before the library asks how many there are.
-  setThreads(1);
-  const engine = handle('dnnl_engine_create', engineKind.cpu, 0);
-  return {
-    version,
-    path,
-    engine,
-    stream: handle('dnnl_stream_create', engine, streamFlags.inOrder),
-    call,
-    handle,
-    raw,
-    address: (memory) => Number(koffi.address(memory)),
-    copyOf: (pointer, bytes) => Buffer.from(new Uint8Array(koffi.view(pointer, bytes)).slice()),
-    setThreads,
-  };
+  return { call, handle, raw };
 }
 
 function versionOf(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string) {

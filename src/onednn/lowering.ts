@@ -24,12 +24,8 @@ export function lower(program: Program, recorder: Recorder, kernel: () => Tensor
     ...recurrentRules(kernel),
   };
   const scope = new Scope(recorder, program);
-  try {
-    for (const task of fuse(program)) named(task, program, () => lowerTask(scope, rules, task));
-    scope.finish();
-  } finally {
-    recorder.finish();
-  }
+  for (const task of fuse(program)) named(task, program, () => lowerTask(scope, rules, task));
+  scope.finish();
 }
 
 /** What the library refuses is the user's to know: which op, on which shapes. */

@@ -1,18 +1,10 @@
 import { sizeOf } from '../base/shape.ts';
 import type { Numbers } from '../tensor/backend.ts';
 import type { Shape } from '../tensor/program.ts';
-import {
-  type Argument,
-  algorithm,
-  argument,
-  postArgument,
-  propagation,
-  type Query,
-  query,
-  scratchpadMode,
-} from './constants.ts';
+import { type Argument, argument, inputCountQuery, type Query, scratchpadMode, sourceArgument } from './constants.ts';
+import type { Activation, Algorithm, OperationKind, Operations } from './dialect.ts';
 import { type Format, Formats } from './format.ts';
-import { descriptionBytes, type FunctionName, type Library, operationBytes } from './library.ts';
+import type { Library } from './library.ts';
 
 /** Where a tensor is: in the arena, at an offset that is decided when all calls are known, or in memory that is bound. */
 export type Place =
@@ -52,8 +44,8 @@ export const usesOf = (call: Call): readonly Stored[] =>
 
 /** An operation that is applied to a result before it is written. */
 export type PostOp =
-  | { readonly kind: 'binary'; readonly algorithm: number; readonly operand: Stored }
-  | { readonly kind: 'eltwise'; readonly algorithm: number; readonly alpha?: number; readonly beta?: number }
+  | { readonly kind: 'binary'; readonly algorithm: Algorithm; readonly operand: Stored }
+  | { readonly kind: 'eltwise'; readonly algorithm: Activation; readonly alpha?: number; readonly beta?: number }
   | { readonly kind: 'sum' };
 
 export type Arguments = Readonly<Partial<Record<Argument, Stored>>>;
@@ -66,7 +58,7 @@ export interface Described {
   primitive?: number;
 }
 
-/** Grows the list of calls. Descriptions live until `finish`, primitives until the executable is closed. */
+/** Grows the list of calls. Descriptions and formats live until it is closed, primitives until the executable is. */
 export class Recorder {
   readonly library: Library;
   readonly formats: Formats;
@@ -79,16 +71,13 @@ export class Recorder {
     this.formats = new Formats(library);
   }
 
-  /** The description of an operation whose structure `init` fills. */
-  describe(
-    init: FunctionName,
-    args: readonly unknown[],
+  describe<K extends OperationKind>(
+    kind: K,
+    operation: Operations[K],
     { posts = [], hint }: { posts?: readonly PostOp[]; hint?: Described | undefined } = {},
   ): Described {
-    const operation = Buffer.alloc(operationBytes);
-    this.library.call(init, operation, ...args);
     return this.#described(posts, (attributes) =>
-      this.library.handle('dnnl_primitive_desc_create', operation, attributes, this.library.engine, hint?.handle ?? 0),
+      this.library.dialect.describe(kind, operation, attributes, hint?.handle),
     );
   }
 
@@ -98,12 +87,7 @@ export class Recorder {
     const chain = posts.length > 0 ? library.handle('dnnl_post_ops_create') : 0;
     try {
       library.call('dnnl_primitive_attr_set_scratchpad_mode', attributes, scratchpadMode.user);
-      for (const post of posts) {
-        if (post.kind === 'sum') library.call('dnnl_post_ops_append_sum', chain, 1);
-        else if (post.kind === 'binary')
-          library.call('dnnl_post_ops_append_binary', chain, post.algorithm, post.operand.format);
-        else library.call('dnnl_post_ops_append_eltwise', chain, 1, post.algorithm, post.alpha ?? 0, post.beta ?? 0);
-      }
+      for (const post of posts) library.dialect.append(chain, post);
       if (chain !== 0) library.call('dnnl_primitive_attr_set_post_ops', attributes, chain);
       const handle = create(attributes);
       this.#descriptions.push(handle);
@@ -115,8 +99,14 @@ export class Recorder {
   }
 
   wanted({ handle }: Described, what: Query): Format {
-    const pointer = this.library.raw.dnnl_primitive_desc_query_md(handle, query[what], 0);
-    return this.library.copyOf(pointer, descriptionBytes);
+    return this.formats.wanted(handle, what);
+  }
+
+  /** How many tensors the primitive reads. */
+  inputCount({ handle }: Described): number {
+    const count = new Int32Array(1);
+    this.library.call('dnnl_primitive_desc_query', handle, inputCountQuery, 0, count);
+    return count[0]!;
   }
 
   /** Appends a call; scratch memory is added as the primitive asks for it. */
@@ -131,7 +121,7 @@ export class Recorder {
         ...Object.entries(args).map(([name, stored]) => [argument[name as Argument], stored!] as const),
         ...more,
         ...described.posts.flatMap((post, i) =>
-          post.kind === 'binary' ? [[postArgument(i), post.operand] as const] : [],
+          post.kind === 'binary' ? [[this.library.dialect.postArgument(i), post.operand] as const] : [],
         ),
         ...(bytes > 0 ? [[argument.scratchpad, { format: scratch, place: { kind: 'arena', bytes } }] as const] : []),
       ],
@@ -176,78 +166,53 @@ export class Recorder {
   }
 
   copy(from: Stored, to: Stored, posts: readonly PostOp[] = []): void {
-    const { library } = this;
+    const { engine, handle } = this.library;
+    const [src, dst] = [from.format.description, to.format.description];
     const described = this.#described(posts, (attributes) =>
-      library.handle(
-        'dnnl_reorder_primitive_desc_create',
-        from.format,
-        library.engine,
-        to.format,
-        library.engine,
-        attributes,
-      ),
+      handle('dnnl_reorder_primitive_desc_create', src, engine, dst, engine, attributes),
     );
     this.execute('reorder', described, { src: from, dst: to });
   }
 
-  binary(kind: number, a: Stored, b: Stored, dst: Stored, posts: readonly PostOp[] = []): void {
-    const described = this.describe('dnnl_binary_desc_init', [kind, a.format, b.format, dst.format], { posts });
-    this.execute('binary', described, { src: a, src1: b, dst });
+  binary(algorithm: Algorithm, a: Stored, b: Stored, dst: Stored, posts: readonly PostOp[] = []): void {
+    const operation = { algorithm, a: a.format, b: b.format, dst: dst.format };
+    this.execute('binary', this.describe('binary', operation, { posts }), { src: a, src1: b, dst });
   }
 
   /** Σ scale_i · source_i, all in one format. */
   combine(sources: readonly (readonly [Stored, number])[], dst: Stored): void {
-    const { library } = this;
-    const described = this.#described([], (attributes) =>
-      library.handle(
-        'dnnl_sum_primitive_desc_create',
-        dst.format,
-        sources.length,
-        Float32Array.from(sources, ([, scale]) => scale),
-        Buffer.concat(sources.map(([{ format }]) => format)),
-        attributes,
-        library.engine,
-      ),
-    );
+    const described = this.describe('sum', {
+      sources: sources.map(([{ format }]) => format),
+      scales: sources.map(([, scale]) => scale),
+      dst: dst.format,
+    });
     this.execute(
       'sum',
       described,
       { dst },
-      sources.map(([source], i) => [1024 + i, source] as const),
+      sources.map(([source], i) => [sourceArgument(i), source] as const),
     );
   }
 
   concat(sources: readonly Stored[], axis: number, dst: Stored): void {
-    const { library } = this;
-    const described = this.#described([], (attributes) =>
-      library.handle(
-        'dnnl_concat_primitive_desc_create',
-        dst.format,
-        sources.length,
-        axis,
-        Buffer.concat(sources.map(({ format }) => format)),
-        attributes,
-        library.engine,
-      ),
-    );
+    const formats = sources.map(({ format }) => format);
+    const described = this.describe('concat', { sources: formats, axis, dst: dst.format });
     this.execute(
       'concat',
       described,
       { dst },
-      sources.map((source, i) => [1024 + i, source] as const),
+      sources.map((source, i) => [sourceArgument(i), source] as const),
     );
   }
 
-  activation(kind: number, src: Stored, dst: Stored): void {
-    const described = this.describe('dnnl_eltwise_forward_desc_init', [propagation.training, kind, src.format, 0, 0]);
-    this.execute('eltwise', described, { src, dst });
+  activation(algorithm: Activation, src: Stored, dst: Stored): void {
+    this.execute('eltwise', this.describe('eltwise', { algorithm, data: src.format }), { src, dst });
   }
 
   /** dst = a · b (+ bias), formats may be strided. */
   matmul(a: Stored, b: Stored, dst: Stored, bias?: Stored, posts: readonly PostOp[] = []): void {
-    const described = this.describe('dnnl_matmul_desc_init', [a.format, b.format, bias?.format ?? null, dst.format], {
-      posts,
-    });
+    const operation = { src: a.format, weights: b.format, bias: bias?.format, dst: dst.format };
+    const described = this.describe('matmul', operation, { posts });
     this.execute('matmul', described, { src: a, weights: b, dst, ...(bias && { bias }) });
   }
 
@@ -269,12 +234,13 @@ export class Recorder {
       this.copy(src, out);
       return;
     }
-    const described = this.describe('dnnl_reduction_desc_init', [algorithm.sum, src.format, out.format, 0, 0]);
+    const described = this.describe('reduction', { src: src.format, dst: out.format });
     this.execute('reduction', described, { src, dst: out });
   }
 
-  /** Descriptions are needed no more. */
-  finish(): void {
+  /** Descriptions and formats are needed no more. */
+  close(): void {
     for (const handle of this.#descriptions.splice(0)) this.library.call('dnnl_primitive_desc_destroy', handle);
+    this.formats.close();
   }
 }

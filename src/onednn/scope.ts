@@ -1,6 +1,6 @@
 import { sizeOf } from '../base/shape.ts';
 import type { Program, Shape, Value, Window } from '../tensor/program.ts';
-import { type Format, rowMajor, shapeOf } from './format.ts';
+import { type Format, rowMajor } from './format.ts';
 import type { Described, Recorder, Stored } from './recorder.ts';
 
 /** What a forward primitive leaves for its gradient. */
@@ -94,8 +94,8 @@ export class Scope {
     const versions = this.#versions.get(value)!;
     const known = versions.find((version) => formats.same(version.format, format));
     if (known !== undefined) return known;
-    const shape = shapeOf(format);
-    let from = versions.find((version) => String(shapeOf(version.format)) === String(shape));
+    const { shape } = format;
+    let from = versions.find((version) => String(version.format.shape) === String(shape));
     if (from === undefined) {
       const plain = this.read(value);
       from = this.recorder.as(plain, formats.plain(shape));
@@ -147,8 +147,8 @@ export class Scope {
 
   #source(value: Value, format: Format): Stored {
     const versions = this.#versions.get(value)!;
-    const shape = String(shapeOf(format));
-    return versions.find((version) => String(shapeOf(version.format)) === shape) ?? this.read(value);
+    const shape = String(format.shape);
+    return versions.find((version) => String(version.format.shape) === shape) ?? this.read(value);
   }
 
   #copyInts(value: Value, to: Stored): void {

@@ -1,6 +1,5 @@
 import { sizeOf } from '../../base/shape.ts';
 import type { Node, Shape, Value } from '../../tensor/program.ts';
-import { algorithm, propagation } from '../constants.ts';
 import type { Format } from '../format.ts';
 import type { Link } from '../fuse.ts';
 import type { PostOp, Stored } from '../recorder.ts';
@@ -51,7 +50,7 @@ function meeting(scope: Scope, shape: Shape, values: readonly Value[]): Format {
 function operandIn(scope: Scope, value: Value, shape: Shape, format: Format): Stored {
   const { recorder } = scope;
   if (String(scope.shape(value)) === String(shape)) return scope.read(value, format);
-  const axes = format.readInt32LE(0);
+  const axes = format.shape.length;
   const own = scope.shape(value);
   const padded = scope.size(value) === 1 ? Array(axes).fill(1) : [...Array(axes - own.length).fill(1), ...own];
   return recorder.as(scope.read(value), recorder.formats.plain(padded));
@@ -66,14 +65,13 @@ function targetIn(scope: Scope, value: Value, format: Format): Stored {
 
 function postOps(scope: Scope, links: readonly Link[], shape: Shape, format: Format): PostOp[] {
   return links.flatMap(({ node, operand, reversed }): PostOp[] => {
-    if (operand === undefined) return [{ kind: 'eltwise', algorithm: algorithm[node.op as Activation] }];
+    if (operand === undefined) return [{ kind: 'eltwise', algorithm: node.op as Activation }];
     const binary = (op: Binary): PostOp => ({
       kind: 'binary',
-      algorithm: algorithm[op],
+      algorithm: op,
       operand: operandIn(scope, operand, shape, format),
     });
-    if (node.op === 'sub' && reversed)
-      return [{ kind: 'eltwise', algorithm: algorithm.linear, alpha: -1 }, binary('add')];
+    if (node.op === 'sub' && reversed) return [{ kind: 'eltwise', algorithm: 'linear', alpha: -1 }, binary('add')];
     return [binary(node.op as Binary)];
   });
 }
@@ -103,7 +101,7 @@ export function binaryChain(scope: Scope, head: Node, links: readonly Link[]): v
   }
   const second = operandIn(scope, y, shape, format);
   const posts = postOps(scope, links, shape, format);
-  recorder.binary(algorithm[head.op as Binary], first, second, targetIn(scope, result, format), posts);
+  recorder.binary(head.op as Binary, first, second, targetIn(scope, result, format), posts);
 }
 
 /** A plain tensor in another format. */
@@ -122,7 +120,7 @@ export function combination(scope: Scope, value: Value, terms: ReadonlyMap<Value
 }
 
 export const activationPosts = (links: readonly Link[]): PostOp[] =>
-  links.map(({ node }) => ({ kind: 'eltwise', algorithm: algorithm[node.op as Activation] }));
+  links.map(({ node }) => ({ kind: 'eltwise', algorithm: node.op as Activation }));
 
 const activation: Rule<Activation> = (scope, node) => {
   const [x] = node.inputs as [Value];
@@ -132,23 +130,23 @@ const activation: Rule<Activation> = (scope, node) => {
     return;
   }
   const format = meeting(scope, scope.shape(x), [x]);
-  recorder.activation(algorithm[node.op], scope.read(x, format), targetIn(scope, node.outputs[0]!, format));
+  recorder.activation(node.op, scope.read(x, format), targetIn(scope, node.outputs[0]!, format));
 };
 
 const backwardAlgorithm = {
-  reluGrad: algorithm.reluFromOutput,
-  tanhGrad: algorithm.tanhFromOutput,
-  sigmoidGrad: algorithm.sigmoidFromOutput,
-  geluGrad: algorithm.gelu,
+  reluGrad: 'reluFromOutput',
+  tanhGrad: 'tanhFromOutput',
+  sigmoidGrad: 'sigmoidFromOutput',
+  geluGrad: 'gelu',
 } as const;
 
 const backward: Rule<Backward> = (scope, node) => {
   const [dy, other] = node.inputs as [Value, Value];
   const { recorder } = scope;
   const format = meeting(scope, scope.shape(dy), [other, dy]);
-  const kind = backwardAlgorithm[node.op];
-  const hint = recorder.describe('dnnl_eltwise_forward_desc_init', [propagation.training, kind, format, 0, 0]);
-  const described = recorder.describe('dnnl_eltwise_backward_desc_init', [kind, format, format, 0, 0], { hint });
+  const operation = { algorithm: backwardAlgorithm[node.op], data: format };
+  const hint = recorder.describe('eltwise', operation);
+  const described = recorder.describe('eltwiseBackward', operation, { hint });
   const given = scope.read(other, format);
   recorder.execute(node.op, described, {
     ...(node.op === 'geluGrad' ? { src: given } : { dst: given }),
@@ -195,7 +193,7 @@ export const elementwise: Rules<Binary | Activation | Backward | 'oneMinusPower'
     const size = scope.size(inputs[0]!);
     const x = recorder.as(scope.read(inputs[0]!), formats.plain([size]));
     const squares = recorder.plain([size]);
-    recorder.binary(algorithm.mul, x, x, squares);
+    recorder.binary('mul', x, x, squares);
     sumAll(scope, squares, size, scope.target(outputs[0]!));
   },
 };

@@ -1,6 +1,5 @@
 import type { TensorKernel } from '../../kernel/tensor.ts';
 import type { Node, Value } from '../../tensor/program.ts';
-import { algorithm } from '../constants.ts';
 import type { Format } from '../format.ts';
 import type { Described, Stored } from '../recorder.ts';
 import type { Scope } from '../scope.ts';
@@ -34,8 +33,8 @@ function recurrent(
   const { recorder } = scope;
   const { formats } = recorder;
   const described = recorder.describe(
-    'dnnl_matmul_desc_init',
-    [formats.plain([rows, inner]), formats.any([inner, columns]), null, formats.plain([rows, columns])],
+    'matmul',
+    { src: formats.plain([rows, inner]), weights: formats.any([inner, columns]), dst: formats.plain([rows, columns]) },
     { posts: accumulate ? [{ kind: 'sum' }] : [] },
   );
   const weights = recorder.arena(recorder.wanted(described, 'weights'));
@@ -64,7 +63,7 @@ function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: 
   const tanhCells = recorder.plain([batch, hidden]);
 
   const bias = recorder.plain([wide]);
-  recorder.binary(algorithm.add, scope.read(biasInput), scope.read(biasHidden), bias);
+  recorder.binary('add', scope.read(biasInput), scope.read(biasHidden), bias);
   recorder.matmul(
     recorder.as(scope.read(x), formats.plain([time * batch, width])),
     recorder.as(scope.read(weightInput), formats.strided([width, wide], [1, width])),
@@ -95,12 +94,12 @@ function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: 
       return () => kernel().doubleCells(at, batch, hidden);
     });
     const flat = recorder.as(gatesHere, formats.plain([batch * wide]));
-    recorder.activation(algorithm.sigmoid, flat, flat);
+    recorder.activation('sigmoid', flat, flat);
     recorder.script('lstm', [gatesHere, before, cellsHere], ({ offset }) => {
       const [at, from, to] = [offset(gatesHere), offset(before), offset(cellsHere)];
       return () => kernel().lstmCell(at, from, to, batch, hidden);
     });
-    recorder.activation(algorithm.tanh, cellsHere, tanhCells);
+    recorder.activation('tanh', cellsHere, tanhCells);
     recorder.script('lstm', [gatesHere, tanhCells, yHere], ({ offset }) => {
       const [at, from, to] = [offset(gatesHere), offset(tanhCells), offset(yHere)];
       return () => kernel().lstmOutput(at, from, to, batch, hidden);
@@ -138,7 +137,7 @@ function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }:
   recorder.copy(scope.read(dcLast), dc);
   const flat = formats.plain([steps * hidden]);
   const tanhCells = recorder.arena(flat);
-  recorder.activation(algorithm.tanh, recorder.as(cellsStored, flat), tanhCells);
+  recorder.activation('tanh', recorder.as(cellsStored, flat), tanhCells);
 
   const dgates = recorder.plain([time, batch, wide]);
   const { described, weights } = recurrent(scope, scope.read(weightHidden), [batch, wide, hidden], false);

@@ -1,7 +1,7 @@
 import { sizeOf } from '../../base/shape.ts';
 import type { Node, Shape, Value } from '../../tensor/program.ts';
-import { algorithm, normFlag, propagation } from '../constants.ts';
-import type { Stored } from '../recorder.ts';
+import type { NormFlag } from '../dialect.ts';
+import type { Arguments, Described, Recorder, Stored } from '../recorder.ts';
 import type { Scope } from '../scope.ts';
 import type { Rules } from './rule.ts';
 import { asImages } from './window.ts';
@@ -15,7 +15,21 @@ type Norm =
   | 'groupNorm'
   | 'groupNormGrad';
 
-const affine = normFlag.scale | normFlag.shift;
+const affine: readonly NormFlag[] = ['scale', 'shift'];
+const fused = (relu: boolean): readonly NormFlag[] => (relu ? [...affine, 'relu'] : affine);
+
+/**
+ * What the gradient of a norm with scale and shift reads. The shift changes nothing, but some versions refuse to do without it
+ * and others to be given it: they are asked.
+ */
+function withShift(
+  recorder: Recorder,
+  described: Described,
+  inputs: Arguments & { readonly scale: Stored },
+): Arguments {
+  const asked = recorder.inputCount(described) > Object.keys(inputs).length;
+  return asked ? { ...inputs, shift: inputs.scale } : inputs;
+}
 
 /** Batch norm in training, with the ReLU after it where `result` is that one's output. */
 export function batchNorm(
@@ -27,12 +41,12 @@ export function batchNorm(
   const [x, scale, shift] = inputs as [Value, Value, Value];
   const src = asImages(scope, x);
   const relu = result !== outputs[0];
-  const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-    propagation.training,
-    src.format,
-    attributes.epsilon,
-    affine | (relu ? normFlag.relu : 0),
-  ]);
+  const described = recorder.describe('batchNorm', {
+    propagation: 'training',
+    data: src.format,
+    epsilon: attributes.epsilon,
+    flags: fused(relu),
+  });
   const workspace = relu ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
   recorder.execute('batchNorm', described, {
     src,
@@ -53,34 +67,26 @@ export function batchNormGrad(
   relu?: Node<'reluGrad'>,
 ): void {
   const { recorder } = scope;
-  const [given, x, scale, mean, variance] = inputs as [Value, Value, Value, Value, Value];
-  const dy = relu?.inputs[0] ?? given;
+  const [ownDy, x, scale, mean, variance] = inputs as [Value, Value, Value, Value, Value];
+  const dy = relu?.inputs[0] ?? ownDy;
   const src = asImages(scope, x);
   const { format } = src;
-  const flags = affine | (relu ? normFlag.relu : 0);
-  const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-    propagation.training,
-    format,
-    attributes.epsilon,
-    flags,
-  ]);
-  const described = recorder.describe(
-    'dnnl_batch_normalization_backward_desc_init',
-    [propagation.backward, format, format, attributes.epsilon, flags],
-    { hint },
-  );
-  recorder.execute('batchNormGrad', described, {
+  const operation = { data: format, epsilon: attributes.epsilon, flags: fused(relu !== undefined) };
+  const hint = recorder.describe('batchNorm', { propagation: 'training', ...operation });
+  const described = recorder.describe('batchNormBackward', { propagation: 'backward', ...operation }, { hint });
+  const given = withShift(recorder, described, {
     src,
     mean: scope.read(mean),
     variance: scope.read(variance),
     scale: scope.read(scale),
-    // Asked for, though it changes nothing.
-    shift: scope.read(scale),
     diffDst: scope.read(dy, format),
+    ...(relu && { workspace: scope.kept.get(relu.inputs[1]!)!.workspace! }),
+  });
+  recorder.execute('batchNormGrad', described, {
+    ...given,
     diffSrc: scope.target(outputs[0]!, format),
     diffScale: scope.target(outputs[1]!),
     diffShift: scope.target(outputs[2]!),
-    ...(relu && { workspace: scope.kept.get(relu.inputs[1]!)!.workspace! }),
   });
 }
 
@@ -92,12 +98,12 @@ export function batchNormInference(
   const { recorder } = scope;
   const [x, scale, shift, mean, variance] = inputs as [Value, Value, Value, Value, Value];
   const src = asImages(scope, x);
-  const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-    propagation.inference,
-    src.format,
-    attributes.epsilon,
-    normFlag.givenStatistics | affine | (result === outputs[0] ? 0 : normFlag.relu),
-  ]);
+  const described = recorder.describe('batchNorm', {
+    propagation: 'inference',
+    data: src.format,
+    epsilon: attributes.epsilon,
+    flags: ['givenStatistics', ...fused(result !== outputs[0])],
+  });
   recorder.execute('batchNormInference', described, {
     src,
     scale: scope.read(scale),
@@ -113,10 +119,10 @@ function inverseDeviation(scope: Scope, variance: Stored, size: number, epsilon:
   const { recorder } = scope;
   const flat = recorder.formats.plain([size]);
   const deviation = recorder.plain([size]);
-  recorder.binary(algorithm.add, recorder.as(variance, flat), recorder.constant([1], epsilon), deviation, [
-    { kind: 'eltwise', algorithm: algorithm.sqrt },
+  recorder.binary('add', recorder.as(variance, flat), recorder.constant([1], epsilon), deviation, [
+    { kind: 'eltwise', algorithm: 'sqrt' },
   ]);
-  recorder.binary(algorithm.div, recorder.constant([size], 1), deviation, recorder.as(dst, flat));
+  recorder.binary('div', recorder.constant([size], 1), deviation, recorder.as(dst, flat));
 }
 
 /** The variance that has this inverse deviation with ε = 0. */
@@ -125,8 +131,8 @@ function varianceOf(scope: Scope, inverse: Value): Stored {
   const flat = recorder.formats.plain([scope.size(inverse)]);
   const given = recorder.as(scope.read(inverse), flat);
   const [square, variance] = [recorder.arena(flat), recorder.arena(flat)];
-  recorder.binary(algorithm.mul, given, given, square);
-  recorder.binary(algorithm.div, recorder.constant([scope.size(inverse)], 1), square, variance);
+  recorder.binary('mul', given, given, square);
+  recorder.binary('div', recorder.constant([scope.size(inverse)], 1), square, variance);
   return variance;
 }
 
@@ -151,13 +157,13 @@ export const norms: Rules<Norm> = {
     const [x, scale, shift] = inputs as [Value, Value, Value];
     const [rows, width] = rowsOf(scope.shape(x));
     const data = formats.plain([rows, width]);
-    const described = recorder.describe('dnnl_layer_normalization_forward_desc_init', [
-      propagation.training,
+    const described = recorder.describe('layerNorm', {
+      propagation: 'training',
       data,
-      formats.plain([rows]),
-      attributes.epsilon,
-      affine,
-    ]);
+      statistics: formats.plain([rows]),
+      epsilon: attributes.epsilon,
+      flags: affine,
+    });
     const variance = recorder.plain([rows]);
     recorder.execute('layerNorm', described, {
       src: recorder.as(scope.read(x), data),
@@ -175,25 +181,18 @@ export const norms: Rules<Norm> = {
     const [dy, x, scale, mean, inverse] = inputs as [Value, Value, Value, Value, Value];
     const [rows, width] = rowsOf(scope.shape(x));
     const [data, statistics] = [formats.plain([rows, width]), formats.plain([rows])];
-    const hint = recorder.describe('dnnl_layer_normalization_forward_desc_init', [
-      propagation.training,
-      data,
-      statistics,
-      0,
-      affine,
-    ]);
-    const described = recorder.describe(
-      'dnnl_layer_normalization_backward_desc_init',
-      [propagation.backward, data, data, statistics, 0, affine],
-      { hint },
-    );
-    recorder.execute('layerNormGrad', described, {
+    const operation = { data, statistics, epsilon: 0, flags: affine };
+    const hint = recorder.describe('layerNorm', { propagation: 'training', ...operation });
+    const described = recorder.describe('layerNormBackward', { propagation: 'backward', ...operation }, { hint });
+    const given = withShift(recorder, described, {
       src: recorder.as(scope.read(x), data),
       mean: recorder.as(scope.read(mean), statistics),
       variance: varianceOf(scope, inverse),
       scale: scope.read(scale),
-      shift: scope.read(scale),
       diffDst: recorder.as(scope.read(dy), data),
+    });
+    recorder.execute('layerNormGrad', described, {
+      ...given,
       diffSrc: recorder.as(scope.target(outputs[0]!), data),
       diffScale: scope.target(outputs[1]!),
       diffShift: scope.target(outputs[2]!),
@@ -207,12 +206,12 @@ export const norms: Rules<Norm> = {
     const shape = scope.shape(x);
     const grouped = formats.plain(groupsOf(shape, attributes.groups));
     const statistics = formats.plain([scope.size(outputs[1]!)]);
-    const described = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-      propagation.training,
-      grouped,
-      attributes.epsilon,
-      0,
-    ]);
+    const described = recorder.describe('batchNorm', {
+      propagation: 'training',
+      data: grouped,
+      epsilon: attributes.epsilon,
+      flags: [],
+    });
     const [normal, variance] = [recorder.arena(grouped), recorder.arena(statistics)];
     recorder.execute('groupNorm', described, {
       src: recorder.as(scope.read(x), grouped),
@@ -224,11 +223,11 @@ export const norms: Rules<Norm> = {
     const images = formats.plain(imagesOf(shape));
     const perChannel = formats.plain(channelsOf(shape));
     recorder.binary(
-      algorithm.mul,
+      'mul',
       recorder.as(normal, images),
       recorder.as(scope.read(scale), perChannel),
       recorder.as(scope.target(outputs[0]!), images),
-      [{ kind: 'binary', algorithm: algorithm.add, operand: recorder.as(scope.read(shift), perChannel) }],
+      [{ kind: 'binary', algorithm: 'add', operand: recorder.as(scope.read(shift), perChannel) }],
     );
   },
   groupNormGrad: (scope, { inputs, outputs }) => {
@@ -245,13 +244,10 @@ export const norms: Rules<Norm> = {
 
     const scaled = recorder.arena(images);
     const perChannel = recorder.as(scope.read(scale), formats.plain(channelsOf(shape)));
-    recorder.binary(algorithm.mul, gradient, perChannel, scaled);
-    const hint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [propagation.training, grouped, 0, 0]);
-    const backward = recorder.describe(
-      'dnnl_batch_normalization_backward_desc_init',
-      [propagation.backwardData, grouped, grouped, 0, 0],
-      { hint },
-    );
+    recorder.binary('mul', gradient, perChannel, scaled);
+    const unscaled = { data: grouped, epsilon: 0, flags: [] };
+    const hint = recorder.describe('batchNorm', { propagation: 'training', ...unscaled });
+    const backward = recorder.describe('batchNormBackward', { propagation: 'backwardData', ...unscaled }, { hint });
     recorder.execute('groupNormGrad', backward, {
       src,
       mean: means,
@@ -261,33 +257,26 @@ export const norms: Rules<Norm> = {
     });
 
     const normal = recorder.arena(grouped);
-    const given = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-      propagation.inference,
-      grouped,
-      0,
-      normFlag.givenStatistics,
-    ]);
+    const given = recorder.describe('batchNorm', {
+      ...unscaled,
+      propagation: 'inference',
+      flags: ['givenStatistics'],
+    });
     recorder.execute('groupNormGrad', given, { src, mean: means, variance, dst: normal });
     // Sums over samples and pixels of dy·n and of dy: what a batch norm of n with mean 0 and variance 1 has for gradients.
-    const flags = normFlag.givenStatistics | affine;
-    const perChannelHint = recorder.describe('dnnl_batch_normalization_forward_desc_init', [
-      propagation.training,
-      images,
-      0,
-      flags,
-    ]);
-    const sums = recorder.describe(
-      'dnnl_batch_normalization_backward_desc_init',
-      [propagation.backward, images, images, 0, flags],
-      { hint: perChannelHint },
-    );
-    recorder.execute('groupNormGrad', sums, {
+    const standard = { data: images, epsilon: 0, flags: ['givenStatistics', ...affine] } as const;
+    const forward = recorder.describe('batchNorm', { propagation: 'training', ...standard });
+    const sums = recorder.describe('batchNormBackward', { propagation: 'backward', ...standard }, { hint: forward });
+    const ones = recorder.constant([channels], 1);
+    const read = withShift(recorder, sums, {
       src: recorder.as(normal, images),
       mean: recorder.constant([channels], 0),
-      variance: recorder.constant([channels], 1),
-      scale: recorder.constant([channels], 1),
-      shift: recorder.constant([channels], 1),
+      variance: ones,
+      scale: ones,
       diffDst: gradient,
+    });
+    recorder.execute('groupNormGrad', sums, {
+      ...read,
       diffSrc: recorder.arena(images),
       diffScale: scope.target(outputs[1]!),
       diffShift: scope.target(outputs[2]!),

@@ -2,7 +2,6 @@ import { sizeOf } from '../../base/shape.ts';
 import type { TensorKernel } from '../../kernel/tensor.ts';
 import { dropBelow, saltFactors } from '../../tensor/mask.ts';
 import type { Node, Shape, Value } from '../../tensor/program.ts';
-import { algorithm, propagation } from '../constants.ts';
 import { rowMajor } from '../format.ts';
 import type { Link } from '../fuse.ts';
 import type { Stored } from '../recorder.ts';
@@ -196,13 +195,7 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
     const labels = scope.read(inputs[1]!);
     const loss = scope.target(outputs[0]!);
     const logs = scope.target(outputs[1]!);
-    const described = recorder.describe('dnnl_softmax_v2_forward_desc_init', [
-      propagation.training,
-      algorithm.logSoftmax,
-      logits.format,
-      logs.format,
-      1,
-    ]);
+    const described = recorder.describe('logSoftmax', { src: logits.format, dst: logs.format });
     recorder.execute('softmaxCrossEntropy', described, { src: logits, dst: logs });
     const classes = scope.shape(inputs[0]!)[1]!;
     recorder.script('softmaxCrossEntropy', [labels, logs, loss], ({ view }) => {
@@ -218,8 +211,8 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
     const [dloss, logs, labels] = inputs.map((value) => scope.read(value)) as [Stored, Stored, Stored];
     const dlogits = scope.target(outputs[0]!);
     const [samples, classes] = scope.shape(outputs[0]!) as [number, number];
-    recorder.activation(algorithm.exp, logs, dlogits);
-    recorder.binary(algorithm.mul, dlogits, recorder.as(dloss, recorder.formats.plain([samples, 1])), dlogits);
+    recorder.activation('exp', logs, dlogits);
+    recorder.binary('mul', dlogits, recorder.as(dloss, recorder.formats.plain([samples, 1])), dlogits);
     recorder.script('softmaxCrossEntropyGrad', [dloss, labels, dlogits], ({ view }) => {
       const [from, names, to] = [view(dloss), view(labels), view(dlogits)];
       return () => {

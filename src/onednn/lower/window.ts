@@ -1,7 +1,6 @@
 import { sizeOf } from '../../base/shape.ts';
 import type { Convolution, Node, Shape, Value, Window } from '../../tensor/program.ts';
-import { algorithm, propagation } from '../constants.ts';
-import { dimensions, type Format } from '../format.ts';
+import type { Format } from '../format.ts';
 import type { Described, Stored } from '../recorder.ts';
 import type { Kept, Scope } from '../scope.ts';
 import type { Rule, Rules } from './rule.ts';
@@ -14,7 +13,7 @@ function convolution(x: Shape, weight: Shape, y: Shape, { stride, padding, group
     x,
     weight: groups === 1 ? weight : [groups, weight[0]! / groups, ...weight.slice(1)],
     y,
-    window: [stride, padding, padding].map(dimensions),
+    window: { stride, padding },
     key: JSON.stringify(['conv', x, weight, y, stride, padding, groups]),
   };
 }
@@ -27,15 +26,13 @@ function forward(scope: Scope, { x, weight, y, window, key }: Shapes, bias?: For
   const own = bias === undefined ? key : `${key} with bias`;
   const known = scope.hints.get(own);
   if (known !== undefined) return known;
-  const described = recorder.describe('dnnl_convolution_forward_desc_init', [
-    propagation.training,
-    algorithm.convolution,
-    formats.any(x),
-    formats.any(weight),
-    bias ?? null,
-    formats.any(y),
+  const described = recorder.describe('convolution', {
+    src: formats.any(x),
+    weights: formats.any(weight),
+    bias,
+    dst: formats.any(y),
     ...window,
-  ]);
+  });
   scope.hints.set(own, described);
   return described;
 }
@@ -77,8 +74,13 @@ const convGradInput: Rule<'convGradInput'> = (scope, { inputs, outputs, attribut
   const [dy, weight] = inputs as [Value, Value];
   const shapes = convolution(attributes.shape, scope.shape(weight), scope.shape(dy), attributes);
   const described = recorder.describe(
-    'dnnl_convolution_backward_data_desc_init',
-    [algorithm.convolution, formats.any(shapes.x), formats.any(shapes.weight), formats.any(shapes.y), ...shapes.window],
+    'convolutionBackwardData',
+    {
+      diffSrc: formats.any(shapes.x),
+      weights: formats.any(shapes.weight),
+      diffDst: formats.any(shapes.y),
+      ...shapes.window,
+    },
     { hint: forward(scope, shapes) },
   );
   recorder.execute('convGradInput', described, {
@@ -100,15 +102,14 @@ export function convGradWeight(
   const shapes = convolution(scope.shape(x), attributes.shape, scope.shape(dy), attributes);
   const bias = biasGradient === undefined ? undefined : scope.target(biasGradient);
   const described = recorder.describe(
-    'dnnl_convolution_backward_weights_desc_init',
-    [
-      algorithm.convolution,
-      formats.any(shapes.x),
-      formats.any(shapes.weight),
-      bias?.format ?? null,
-      formats.any(shapes.y),
+    'convolutionBackwardWeights',
+    {
+      src: formats.any(shapes.x),
+      diffWeights: formats.any(shapes.weight),
+      diffBias: bias?.format,
+      diffDst: formats.any(shapes.y),
       ...shapes.window,
-    ],
+    },
     { hint: forward(scope, shapes) },
   );
   // Parameters are plain, and so is whatever meets them.
@@ -126,11 +127,7 @@ export function convGradWeight(
   if (!direct) recorder.copy(written, target);
 }
 
-const windowOf = ({ stride, kernel, padding }: Window) => [stride, kernel, padding, padding].map(dimensions);
-
 const windowKey = (window: Window | undefined) => [window?.kernel, window?.stride, window?.padding];
-
-const poolAlgorithm = { maxPool: algorithm.maxPool, avgPool: algorithm.avgPool } as const;
 
 /** Appends the forward pass and keeps what its gradient needs. */
 function pool(
@@ -142,13 +139,12 @@ function pool(
   target: (format: Format) => Stored,
 ): Kept {
   const { recorder } = scope;
-  const described = recorder.describe('dnnl_pooling_forward_desc_init', [
-    propagation.training,
-    poolAlgorithm[op],
-    src.format,
-    recorder.formats.any(shape),
-    ...windowOf(window),
-  ]);
+  const described = recorder.describe('pooling', {
+    algorithm: op,
+    src: src.format,
+    dst: recorder.formats.any(shape),
+    ...window,
+  });
   const workspace = op === 'maxPool' ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
   const dst = target(recorder.wanted(described, 'dst'));
   recorder.execute(op, described, { src, dst, ...(workspace && { workspace }) });
@@ -172,8 +168,8 @@ function poolBackward(
   const { recorder } = scope;
   const dstFormat = recorder.wanted(hint, 'dst');
   const described = recorder.describe(
-    'dnnl_pooling_backward_desc_init',
-    [poolAlgorithm[op], format, dstFormat, ...windowOf(window)],
+    'poolingBackward',
+    { algorithm: op, diffSrc: format, diffDst: dstFormat, ...window },
     { hint },
   );
   recorder.execute(`${op}Grad`, described, {
@@ -204,13 +200,12 @@ const avgPoolGrad: Rule<'avgPoolGrad'> = (scope, { inputs, outputs, attributes }
   const { shape } = attributes;
   const given = scope.layout(dy);
   const format = given === undefined || formats.isPlain(given) ? formats.plain(shape) : imageFormat(scope, shape);
-  const described = recorder.describe('dnnl_pooling_forward_desc_init', [
-    propagation.training,
-    poolAlgorithm.avgPool,
-    format,
-    formats.any(scope.shape(dy)),
-    ...windowOf(attributes),
-  ]);
+  const described = recorder.describe('pooling', {
+    algorithm: 'avgPool',
+    src: format,
+    dst: formats.any(scope.shape(dy)),
+    ...attributes,
+  });
   poolBackward(scope, 'avgPool', { described, format }, dy, outputs[0]!, attributes);
 };
 
@@ -230,7 +225,7 @@ export function spatialSum(scope: Scope, x: Value, y: Value): boolean {
   recorder.copy(means!, plain);
   const flat = recorder.formats.plain([n * channels]);
   recorder.binary(
-    algorithm.mul,
+    'mul',
     recorder.as(plain, flat),
     recorder.constant([1], sizeOf([height, width])),
     recorder.as(scope.target(y), flat),
