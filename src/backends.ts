@@ -14,6 +14,12 @@ export async function openBackend(name: BackendName): Promise<Backend> {
   return (await import('./onednn/backend.ts')).onednn;
 }
 
+/** Of the library behind a backend: another version may give other last bits. */
+export async function backendVersion(name: BackendName): Promise<string> {
+  if (name === 'onnx') return (await import('./onnx/runtime.ts')).describeRuntime().version;
+  return (await (await import('./onednn/library.ts')).loadLibrary()).version;
+}
+
 /** The name behind a choice, on this machine. */
 export async function chooseBackend(choice: BackendChoice = 'auto'): Promise<BackendName> {
   if (choice !== 'auto') {

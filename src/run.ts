@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type BackendChoice, type BackendName, backendNames, chooseBackend } from './backends.ts';
+import { type BackendChoice, type BackendName, backendNames, backendVersion, chooseBackend } from './backends.ts';
 import { UserError } from './base/error.ts';
 import { packageVersion } from './base/version.ts';
 import type { Dataset } from './data/dataset.ts';
@@ -51,7 +51,7 @@ export async function* run(experiment: Experiment, options: RunOptions): AsyncGe
   const dataset = await dataFor(experiment, world);
   if (world.rank > 0) return yield* follow(experiment, dataset, options);
   const backend = await chooseBackend(options.backend);
-  const context = machineContext(threads, backend, world);
+  const context = machineContext(threads, { name: backend, version: await backendVersion(backend) }, world);
   yield* go(createRun(options.root, experiment, context), dataset, { ...options, backend });
 }
 
@@ -102,6 +102,7 @@ interface Briefing {
   /** Where checkpoints are kept. */
   readonly folder: string;
   readonly backend: BackendName;
+  readonly backendVersion: string;
 }
 
 /** The checkpoints that every rank finds, ascending: machines may have disks of their own. */
@@ -123,6 +124,12 @@ async function* follow(
     });
   const { folder } = said;
   const backend = await chooseBackend(said.backend);
+  const version = await backendVersion(backend);
+  if (version !== said.backendVersion)
+    throw new UserError(
+      `rank ${world.rank} has version ${version} of the library behind ${backend}, rank 0 has ${said.backendVersion}`,
+      { hint: 'bits would depend on who computes what: install the same version everywhere, or use --backend onnx' },
+    );
   await commonCheckpoints(folder, world);
   const from = (await world.share<number | null>(null)) ?? undefined;
   rewindCheckpoints(folder, from ?? 0);
@@ -147,6 +154,7 @@ async function* go(
       experiment: run.experiment,
       folder,
       backend: options.backend,
+      backendVersion: await backendVersion(options.backend),
     });
     const from = await rewind(run, store, await commonCheckpoints(folder, world));
     await world.share<number | null>(from ?? null);

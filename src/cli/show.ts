@@ -62,7 +62,7 @@ export function command(): Command {
           ],
           [
             'dbench',
-            `${context.dbench}${context.commit === null ? '' : ` (${context.commit.slice(0, 10)})`}, ${context.backend}, ${context.startedAt}`,
+            `${context.dbench}${context.commit === null ? '' : ` (${context.commit.slice(0, 10)})`}, ${context.backend} ${context.backendVersion}, ${context.startedAt}`,
           ],
           ['paramsSha256', summary.paramsSha256 ?? '–'],
         ]),

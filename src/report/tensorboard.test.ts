@@ -93,7 +93,7 @@ const step = (index: number, loss: number[]): Event => ({
 function start(name: string): Run {
   const settings = { data: { kind: 'mnist' }, model: { kind: 'mlp' }, batch: 4, epochs: 2 };
   const [experiment] = resolve({ name, replicas: 2, learningRate: { base: 0.1 }, ...settings }, 'test');
-  return createRun(join(root, 'runs'), experiment!, machineContext(1, 'onnx'));
+  return createRun(join(root, 'runs'), experiment!, machineContext(1, { name: 'onnx', version: '1.2.3' }));
 }
 
 it('knows the published check value of CRC-32C', () => {

@@ -20,6 +20,8 @@ export interface Context {
   readonly processes: number;
   readonly transport: string;
   readonly backend: string;
+  /** Of the library behind it. */
+  readonly backendVersion: string;
 }
 
 function commit(): string | null {
@@ -34,7 +36,7 @@ function commit(): string | null {
 
 export function machineContext(
   workers: number,
-  backend: string,
+  { name: backend, version: backendVersion }: { readonly name: string; readonly version: string },
   { size, transport }: Pick<World, 'size' | 'transport'> = alone,
 ): Context {
   return {
@@ -51,5 +53,6 @@ export function machineContext(
     processes: size,
     transport,
     backend,
+    backendVersion,
   };
 }

@@ -24,7 +24,7 @@ const [experiment] = resolve(
   },
   'test',
 );
-const create = () => createRun(root, experiment!, machineContext(1, 'onnx'));
+const create = () => createRun(root, experiment!, machineContext(1, { name: 'onnx', version: '1.2.3' }));
 /** No process has it: numbers end at 2²². */
 const nobody = String(2 ** 30);
 

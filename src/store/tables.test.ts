@@ -83,7 +83,7 @@ function start(name: string, seed: number): Run {
     learningRate: { base: 0.1 },
   };
   const [experiment] = resolve({ name: name.replace("'", ''), replicas, seed, ...settings }, 'test');
-  return createRun(root, experiment!, machineContext(1, 'onnx'));
+  return createRun(root, experiment!, machineContext(1, { name: 'onnx', version: '1.2.3' }));
 }
 
 async function store(name: string, seed: number, more: readonly Event[] = []): Promise<Run> {

@@ -58,7 +58,10 @@ describe('a run', () => {
 describe('the backend of a run', () => {
   it('is recorded, and a run goes on with the one it began with', async () => {
     const [{ id }] = await json('run', 'small.json', '--backend', 'onnx');
-    expect((await json('show', id)).context.backend).toBe('onnx');
+    expect((await json('show', id)).context).toMatchObject({
+      backend: 'onnx',
+      backendVersion: expect.stringMatching(/^\d+\.\d+\.\d+/),
+    });
     // As if it had been stopped.
     const result = join(folder, 'runs', id, 'result.json');
     writeFileSync(result, JSON.stringify({ ...JSON.parse(readFileSync(result, 'utf8')), status: 'stopped' }));

@@ -38,7 +38,7 @@ export async function storeRun(root: string, story: Story): Promise<Run> {
     },
     'test',
   );
-  const run = createRun(root, experiment!, machineContext(1, 'onnx'));
+  const run = createRun(root, experiment!, machineContext(1, { name: 'onnx', version: '1.2.3' }));
   const store = await EventStore.open(run.database);
   for (const event of eventsOf(story, experiment!.replicas)) await store.append(event);
   store.close();
