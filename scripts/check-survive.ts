@@ -17,7 +17,6 @@ import { buildTopology } from '../src/topology/topology.ts';
 import { openMpi } from '../src/transport/mpi/world.ts';
 import { shareTransport } from '../src/transport/shared.ts';
 import { openTransport } from '../src/transport/threads.ts';
-import { present } from '../src/transport/transport.ts';
 
 const [replicas, columns, steps, dyingStep, timeoutSeconds] = [16, 5000, 12, 4, 60];
 const exchanges = ['mix', 'mean', 'gather', 'reduce', 'broadcast', 'barrier'] as const;
@@ -57,7 +56,7 @@ async function rank(victims: readonly number[], dyingBefore: string): Promise<vo
   );
   for (let i = transport.first; i < transport.last; i++) input.write(i, Float32Array.from(x[i]!));
   const own = Array.from({ length: transport.last - transport.first }, (_, i) => transport.first + i);
-  const there = () => new Set(present(transport));
+  const there = () => new Set(transport.present);
   let worst = 0;
   const compare = (got: Float32Array, wanted: Float64Array) =>
     wanted.forEach((value, c) => {

@@ -2,7 +2,7 @@ import { stagesOf } from '../algorithm/algorithm.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
-import { present, type Transport } from '../transport/transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
 import {
   type EndEvent,
@@ -147,7 +147,7 @@ async function evaluate(
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
-  const there = new Set(present(transport));
+  const there = new Set(transport.present);
   const replicas = chosen.filter((i) => there.has(i));
   const local = replicas.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
   const merged = experiment.evaluation.merged ? await evaluateMerged(rank, transport) : null;
@@ -180,7 +180,7 @@ async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> 
  */
 export function meanState(
   rows: readonly Float32Array[],
-  transport: Pick<Transport, 'gather' | 'replicas' | 'lost'>,
+  transport: Pick<Transport, 'gather' | 'present'>,
 ): Float32Array | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
@@ -192,7 +192,7 @@ export function meanState(
       own.set(row.subarray(from, from + width), place * width);
     });
     const all = transport.gather(own, width);
-    const there = present(transport);
+    const there = transport.present;
     for (let c = 0; c < width; c++) {
       let sum = 0;
       for (const i of there) sum += all[i * width + c]!;

@@ -11,7 +11,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
-import { present, type Transport } from '../transport/transport.ts';
+import type { Transport } from '../transport/transport.ts';
 import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
 import type { PerReplica, PhaseMs, StepEvent } from './event.ts';
@@ -44,7 +44,7 @@ const nothing = (): Measured => ({
 /** A value for each replica that is there, null for the others. */
 export function perReplica(transport: Transport, value: (replica: number) => number): PerReplica {
   const all = new Array<number | null>(transport.replicas).fill(null);
-  for (const i of present(transport)) all[i] = value(i);
+  for (const i of transport.present) all[i] = value(i);
   return all;
 }
 
@@ -181,7 +181,7 @@ export class Rank {
   /** A number of every replica that is there. */
   #gatherPresent(own: Float64Array): Float64Array {
     const all = this.#transport.gather(own, 1);
-    return Float64Array.from(present(this.#transport), (i) => all[i]!);
+    return Float64Array.from(this.#transport.present, (i) => all[i]!);
   }
 
   #swap(): void {
@@ -260,7 +260,12 @@ export class Rank {
     const { consensus } = this.#experiment;
     if (consensus.kind === 'none') return null;
     const distance = this.#measured.distance ?? this.#clock.time('mix', () => this.#distance());
-    const signals = { epoch: step / plan.stepsPerEpoch, learningRate, replicas: this.#there(), distance };
+    const signals = {
+      epoch: step / plan.stepsPerEpoch,
+      learningRate,
+      replicas: this.#transport.present.length,
+      distance,
+    };
     const { target, memory } = consensusTarget(consensus, this.memory, signals);
     this.memory = memory;
     return target;
@@ -273,7 +278,7 @@ export class Rank {
     this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
     this.#measured.gossips += 1;
     const { source, n } = this.#transport.surviving(mixing);
-    const messages = (source.length - n) / this.#there();
+    const messages = (source.length - n) / this.#transport.present.length;
     this.#sent(messages, messages);
   }
 
@@ -285,13 +290,9 @@ export class Rank {
 
   /** A mean over all replicas by ring all-reduce: 2(n−1) messages of an n-th of the row each. */
   #sentToAll(): void {
-    const messages = 2 * (this.#there() - 1);
-    this.#sent(messages, messages / this.#there());
-  }
-
-  /** How many replicas there are. */
-  #there(): number {
-    return present(this.#transport).length;
+    const { length: there } = this.#transport.present;
+    const messages = 2 * (there - 1);
+    this.#sent(messages, messages / there);
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {
@@ -334,7 +335,7 @@ export class Rank {
         .digest();
     });
     const bytes = this.#transport.gather(Float64Array.from(own.flatMap((digest) => [...digest])), 32);
-    const there = present(this.#transport).map((i) => Uint8Array.from(bytes.subarray(32 * i, 32 * i + 32)));
+    const there = this.#transport.present.map((i) => Uint8Array.from(bytes.subarray(32 * i, 32 * i + 32)));
     return createHash('sha256').update(Buffer.concat(there)).digest('hex');
   }
 }

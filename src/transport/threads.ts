@@ -224,6 +224,9 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     get lost() {
       return lost;
     },
+    get present() {
+      return deal.present;
+    },
     first,
     last,
     rows: (name) => rows[name],

@@ -23,6 +23,8 @@ export interface Transport {
   readonly replicas: number;
   /** What is no longer there: the same on all ranks. Always nothing unless the run may go on without. */
   readonly lost: readonly LostBlock[];
+  /** The replicas that are there, ascending. */
+  readonly present: readonly number[];
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
@@ -51,12 +53,6 @@ export interface Transport {
   takeWaitMs(): number;
   /** Not collective: gives back what it keeps ready. */
   close(): void;
-}
-
-/** The replicas that are there, ascending. */
-export function present({ replicas, lost }: Pick<Transport, 'replicas' | 'lost'>): number[] {
-  const gone = new Set(lost.flatMap((block) => block.replicas));
-  return Array.from({ length: replicas }, (_, i) => i).filter((i) => !gone.has(i));
 }
 
 /** The block of replicas that a rank owns; the first ones take what is left over. */

@@ -1,3 +1,4 @@
+import type { Tuple } from '../../base/tuple.ts';
 import type { TensorKernel } from '../../kernel/tensor.ts';
 import type { Node, Value } from '../../tensor/program.ts';
 import type { Format } from '../format.ts';
@@ -45,15 +46,7 @@ function recurrent(
 function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: Node<'lstm'>): void {
   const { recorder } = scope;
   const { formats } = recorder;
-  const [x, h0, c0, weightInput, weightHidden, biasInput, biasHidden] = inputs as [
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-  ];
+  const [x, h0, c0, weightInput, weightHidden, biasInput, biasHidden] = inputs as Tuple<Value, 7>;
   const { time, batch, width, hidden } = sizesOf(scope, x, h0);
   const wide = 4 * hidden;
   const [firstHidden, firstCells] = [scope.readArena(h0), scope.readArena(c0)];
@@ -112,19 +105,8 @@ function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: 
 function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: Node<'lstmGrad'>): void {
   const { recorder } = scope;
   const { formats } = recorder;
-  const [dy, dhLast, dcLast, x, h0, c0, weightInput, weightHidden, y, gates, cells] = inputs as readonly Value[] as [
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-    Value,
-  ];
+  const [dy, dhLast, dcLast, x, h0, c0, weightInput, weightHidden, y, gates, cells] =
+    inputs as readonly Value[] as Tuple<Value, 11>;
   const { time, batch, width, hidden } = sizesOf(scope, x, h0);
   const [wide, steps] = [4 * hidden, time * batch];
   const state = formats.plain([batch, hidden]);
@@ -155,15 +137,10 @@ function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }:
       dgatesHere,
     ] as const;
     recorder.script('lstmGrad', parts, ({ offset }) => {
-      const [dyAt, dhAt, dcAt, gatesAt, tanhAt, beforeAt, dgatesAt] = parts.map(offset) as [
+      const [dyAt, dhAt, dcAt, gatesAt, tanhAt, beforeAt, dgatesAt] = parts.map(offset) as readonly number[] as Tuple<
         number,
-        number,
-        number,
-        number,
-        number,
-        number,
-        number,
-      ];
+        7
+      >;
       return () => kernel().lstmCellGrad(dyAt, dhAt, dcAt, gatesAt, tanhAt, beforeAt, dgatesAt, batch, hidden);
     });
     recorder.execute('lstmGrad', described, { src: dgatesHere, weights, dst: dh });
