@@ -161,7 +161,7 @@ class OneDnnExecutable implements Executable {
   #check(parts: readonly Part[]): void {
     if (this.#isComplete(parts) && !mayOverlap(parts)) return;
     const all: Buffers = Object.assign({}, ...parts.map(({ buffers }) => buffers));
-    checkComplete(this.program, (name) => name in all);
+    checkComplete(this.program, (name) => all[name] !== undefined);
     checkOverlap(this.program, all);
   }
 
@@ -177,19 +177,20 @@ class OneDnnExecutable implements Executable {
     if (known !== undefined) return known;
     checkPart(this.program, buffers, { shared: true });
     checkOverlap(this.program, buffers);
+    const given = Object.entries(buffers).filter(([, memory]) => memory !== undefined);
     const hulls = new Map<unknown, readonly [number, number]>();
-    for (const { buffer, byteOffset, byteLength } of Object.values(buffers)) {
+    for (const [, { buffer, byteOffset, byteLength }] of given) {
       const [first, last] = hulls.get(buffer) ?? [byteOffset, byteOffset];
       hulls.set(buffer, [Math.min(first, byteOffset), Math.max(last, byteOffset + byteLength)]);
     }
     const part: Part = {
       buffers,
-      names: Int32Array.from(Object.keys(buffers), (name) => this.#names.get(name)!),
+      names: Int32Array.from(given, ([name]) => this.#names.get(name)!),
       addresses: this.#bound.flatMap(({ name, start }, i) => {
         const memory = buffers[name];
         return memory === undefined ? [] : [[i, this.#library.address(memory) + start] as const];
       }),
-      scripted: Object.entries(buffers).filter(([name]) => this.#scripted.has(name)),
+      scripted: given.filter(([name]) => this.#scripted.has(name)),
       hulls,
     };
     this.#parts.set(buffers, part);

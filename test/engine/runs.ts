@@ -1,9 +1,9 @@
-import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { BackendName } from '../../src/backends.ts';
 import type { Dataset } from '../../src/data/dataset.ts';
 import type { EndEvent, EvaluationEvent, Event, StepEvent } from '../../src/engine/event.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
+import { run } from '../command.ts';
 
 // Ranks are worker threads of the built package, so these tests run on it; its types are those of the sources.
 const built = (file: string) => new URL(`../../dist/${file}`, import.meta.url);
@@ -49,25 +49,10 @@ export const shaOf = async (settings: object, workers = 2, backend?: BackendName
   (await outcomeOf(settings, { workers, backend })).end.paramsSha256;
 
 /** Runs the command; `end` is asked again and again whether to end it, and how. */
-export function dbench(args: readonly string[], cwd: string, end?: () => NodeJS.Signals | undefined) {
-  return new Promise<{ status: number | null; stdout: string; stderr: string }>((done) => {
-    const child = spawn(process.execPath, [main, ...args], { cwd });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk;
-    });
-    const poll = setInterval(() => {
+export const dbench = (args: readonly string[], cwd: string, end?: () => NodeJS.Signals | undefined) =>
+  run([process.execPath, main, ...args], cwd, {
+    meanwhile(child) {
       const signal = end?.();
-      if (signal === undefined) return;
-      clearInterval(poll);
-      child.kill(signal);
-    }, 5);
-    child.on('close', (status) => {
-      clearInterval(poll);
-      done({ status, stdout, stderr });
-    });
+      return signal !== undefined && child.kill(signal);
+    },
   });
-}

@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { it } from 'vitest';
+import { type Ended, run as runCommand } from '../command.ts';
 
 export const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const packages = { openmpi: 'openmpi-bin', mpich: 'mpich' } as const;
@@ -35,39 +36,11 @@ export const mpirun = (library: LibraryName, ranks: number): string[] => [
 ];
 
 /** Open MPI refuses root otherwise. */
-export const env = { ...process.env, OMPI_ALLOW_RUN_AS_ROOT: '1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1' };
+const env = { OMPI_ALLOW_RUN_AS_ROOT: '1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: '1' };
 
-export interface Ended {
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-/** Runs a command to its end; `meanwhile` is asked again and again, until it says that it has done what it wanted. */
-export function run(
-  command: readonly string[],
-  cwd: string,
-  options: { meanwhile?: (pid: number) => boolean; env?: NodeJS.ProcessEnv } = {},
-): Promise<Ended> {
-  return new Promise((done, fail) => {
-    const child = spawn(command[0]!, command.slice(1), { cwd, env: { ...env, ...options.env } });
-    let [stdout, stderr] = ['', ''];
-    child.stdout.on('data', (chunk) => {
-      stdout += chunk;
-    });
-    child.stderr.on('data', (chunk) => {
-      stderr += chunk;
-    });
-    const poll = setInterval(() => {
-      if (options.meanwhile === undefined || options.meanwhile(child.pid!)) clearInterval(poll);
-    }, 20);
-    child.on('error', fail);
-    child.on('close', (status) => {
-      clearInterval(poll);
-      done({ status, stdout, stderr });
-    });
-  });
-}
+/** A command that may start ranks. */
+export const run = (command: readonly string[], cwd: string, options: Parameters<typeof runCommand>[2] = {}) =>
+  runCommand(command, cwd, { ...options, env: { ...env, ...options.env } });
 
 export const dbench = (args: readonly string[], cwd: string, launcher: readonly string[] = []) =>
   run([...launcher, process.execPath, main, ...args], cwd);
