@@ -6,7 +6,7 @@ import { UserError } from '../base/error.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
 import { type RunSummary, summarizeRun } from '../metric/summary.ts';
 import { resume, run } from '../run.ts';
-import { findRun, type Run, readResult, scanRuns } from '../store/runs.ts';
+import { findRun, type Run, readResult } from '../store/runs.ts';
 import type { World } from '../transport/world.ts';
 import { follow, interruptible } from './follow.ts';
 import { journal, journalOption, launchOption, retriesOption } from './launch.ts';
@@ -19,9 +19,8 @@ import {
   timeoutOption,
   transportOption,
 } from './options.ts';
-import { number, table } from './print.ts';
-import { duration, RunProgress } from './progress.ts';
-import { legend, orDash, percent, summaryOrOutline, summaryTable } from './summary.ts';
+import { RunProgress } from './progress.ts';
+import { legend, summaryTable } from './summary.ts';
 import { runSweep } from './sweep.ts';
 import { type TogetherOptions, together } from './together.ts';
 
@@ -193,33 +192,4 @@ export function compareCommand(): Command {
       return loadPlan(file ?? quickstart, options.set);
     }, options);
   });
-}
-
-/** `dbench runs`: what is stored. */
-export function runsCommand(): Command {
-  return new Command('runs')
-    .addOption(runsOption())
-    .addOption(jsonOption())
-    .action(async (options: Pick<Options, 'runs' | 'json'>) => {
-      const summaries: RunSummary[] = [];
-      const { runs, problems } = scanRuns(options.runs);
-      for (const problem of problems) console.error(`dbench: ${problem}`);
-      for (const stored of runs) summaries.push(await summaryOrOutline(stored));
-      if (options.json) return console.log(JSON.stringify(summaries, null, 2));
-      if (summaries.length === 0) return console.log(`no runs in ${options.runs}; start one with: dbench run FILE`);
-      console.log(
-        table(
-          ['run', 'status', 'replicas', 'steps', 'test %', 'merged %', 'time'],
-          summaries.map((s) => [
-            s.id,
-            s.status,
-            number(s.replicas),
-            number(s.steps),
-            percent(s.accuracy?.mean),
-            percent(s.mergedAccuracy),
-            orDash(s.seconds, duration),
-          ]),
-        ),
-      );
-    });
 }
