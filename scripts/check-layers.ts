@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const layers = [
   'base',
   'topology',
+  'draw',
   'kernel',
   'data',
   'tensor',

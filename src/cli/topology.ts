@@ -2,7 +2,7 @@ import { Command, Option } from 'commander';
 import type { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { writeWhole } from '../base/file.ts';
-import { drawTopology } from '../topology/draw.ts';
+import { drawTopology } from '../draw/topology.ts';
 import type { Kind } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
 import { weightRules } from '../topology/mixing.ts';

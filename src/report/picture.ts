@@ -1,6 +1,6 @@
 import { number } from '../base/format.ts';
 import { parse } from '../base/schema.ts';
-import { drawSmall } from '../topology/draw.ts';
+import { drawSmall } from '../draw/network.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { summarize } from '../topology/summary.ts';
 import { buildTopology, type TopologyConfig, topologySchema } from '../topology/topology.ts';

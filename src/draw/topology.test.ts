@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { drawSmall, drawTopology, smallSize } from './draw.ts';
-import { summarize } from './summary.ts';
-import { buildTopology, type Topology } from './topology.ts';
+import { summarize } from '../topology/summary.ts';
+import { buildTopology, type Topology } from '../topology/topology.ts';
+import { drawSmall, smallSize } from './network.ts';
+import { drawTopology } from './topology.ts';
 
 function draw(kind: string, n: number, settings = {}): string {
   const topology = buildTopology({ kind, ...settings }, n, 1);
