@@ -29,6 +29,15 @@ export function readText(path: string, what: string): string {
   }
 }
 
+/** The value that a JSON text stands for; undefined if it is none. (What V8 says about it quotes the text, line breaks and all.) */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * With all folders above it; nothing happens where it is. Unlike Node's own it always returns: that one tries without end where
  * folders cannot be made at all, as below /proc.
@@ -52,14 +61,42 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Writes to a temporary name beside the target and renames: the file is there whole or not at all. */
-export function writeWhole(path: string, content: string | Uint8Array): void {
+/** A temporary file beside the target that takes its place once it is whole, or is removed. */
+function staged(path: string) {
   const temporary = `${path}.${randomUUID()}.tmp`;
+  return {
+    temporary,
+    place: () => renameSync(temporary, path),
+    /** What the system refused is the user's to solve; the rest are mistakes of ours. */
+    drop(cause: unknown): unknown {
+      rmSync(temporary, { force: true });
+      const { syscall } = cause as NodeJS.ErrnoException;
+      return syscall === undefined ? cause : new UserError(`cannot write ${path}: ${reason(cause)}`, { cause });
+    },
+  };
+}
+
+/** Lets `write` fill a file under a temporary name and renames it: the file is there whole or not at all. */
+export function writeWholeBy(path: string, write: (temporary: string) => void): void {
+  const { temporary, place, drop } = staged(path);
   try {
-    writeFileSync(temporary, content);
-    renameSync(temporary, path);
+    write(temporary);
+    place();
   } catch (cause) {
-    rmSync(temporary, { force: true });
-    throw new UserError(`cannot write ${path}: ${reason(cause)}`, { cause });
+    throw drop(cause);
   }
 }
+
+/** The same for what takes its time to write. */
+export async function writeWholeLater(path: string, write: (temporary: string) => Promise<unknown>): Promise<void> {
+  const { temporary, place, drop } = staged(path);
+  try {
+    await write(temporary);
+    place();
+  } catch (cause) {
+    throw drop(cause);
+  }
+}
+
+export const writeWhole = (path: string, content: string | Uint8Array): void =>
+  writeWholeBy(path, (temporary) => writeFileSync(temporary, content));

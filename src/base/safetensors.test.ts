@@ -53,7 +53,10 @@ it('refuses files that are cut short or are something else', () => {
   writeTensors(path, content);
   truncateSync(path, readFileSync(path).length - 1);
   expect(() => new TensorFile(path, 'remove it')).toThrow(
-    expect.objectContaining({ message: expect.stringMatching(/tensor params is damaged/), hint: 'remove it' }),
+    expect.objectContaining({
+      message: expect.stringMatching(/it holds 23 bytes of numbers, its header says 24/),
+      hint: 'remove it',
+    }),
   );
   for (const bytes of [
     Buffer.alloc(3),
@@ -61,6 +64,25 @@ it('refuses files that are cut short or are something else', () => {
     Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from('{x')]),
   ]) {
     writeFileSync(path, bytes);
-    expect(() => new TensorFile(path)).toThrow(/is not a safetensors file/);
+    expect(() => new TensorFile(path)).toThrow(/is damaged or not a safetensors file/);
   }
+});
+
+it.each([
+  ['null', 'must be a group of settings, got null'],
+  ['{"a":{"dtype":"F32","shape":[2,[3]],"data_offsets":[0,24]}}', 'a.shape[1]: must be a whole number from 0, got [3]'],
+  ['{"a":{"dtype":"F32","shape":[6]}}', 'a.data_offsets: is missing'],
+  ['{"a":{"dtype":"F32","shape":6,"data_offsets":[0,24]}}', 'a.shape: must be a list'],
+  ['{"a":{"dtype":"F64","shape":[3],"data_offsets":[0,24]}}', 'a.dtype: must be "F32"'],
+  [
+    '{"__metadata__":{"step":1},"a":{"dtype":"F32","shape":[6],"data_offsets":[0,24]}}',
+    '__metadata__.step: must be text',
+  ],
+  ['{"a":{"dtype":"F32","shape":[5],"data_offsets":[4,24]}}', 'tensor a is damaged'],
+  ['{"a":{"dtype":"F32","shape":[7],"data_offsets":[0,24]}}', 'tensor a is damaged'],
+])('refuses the header %s', (header, problem) => {
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  writeFileSync(path, Buffer.concat([length, Buffer.from(header), Buffer.alloc(24)]));
+  expect(() => new TensorFile(path)).toThrow(problem);
 });

@@ -1,6 +1,8 @@
-import { closeSync, fstatSync, fsyncSync, openSync, readSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, fsyncSync, openSync, readSync, writeSync } from 'node:fs';
+import { z } from 'zod';
 import { UserError } from './error.ts';
-import { reason } from './file.ts';
+import { parseJson, writeWholeBy } from './file.ts';
+import { type DeepReadonly, problemsOf } from './schema.ts';
 import { sizeOf } from './shape.ts';
 
 /**
@@ -15,11 +17,11 @@ export interface Tensors {
   >;
 }
 
-interface Entry {
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly data_offsets: readonly [number, number];
-}
+const utf8 = new TextDecoder();
+const whole = z.int().min(0);
+const entrySchema = z.object({ dtype: z.literal('F32'), shape: z.array(whole), data_offsets: z.tuple([whole, whole]) });
+const headerSchema = z.object({ __metadata__: z.record(z.string(), z.string()).optional() }).catchall(entrySchema);
+type Entry = DeepReadonly<z.output<typeof entrySchema>>;
 
 /** All bytes, however few the system takes at a time. */
 function writeAll(file: number, bytes: Uint8Array): void {
@@ -43,8 +45,7 @@ export function writeTensors(path: string, { metadata, tensors }: Tensors): void
   json.copy(header);
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(header.length));
-  const temporary = `${path}.tmp`;
-  try {
+  writeWholeBy(path, (temporary) => {
     const file = openSync(temporary, 'w');
     try {
       writeAll(file, length);
@@ -54,12 +55,28 @@ export function writeTensors(path: string, { metadata, tensors }: Tensors): void
     } finally {
       closeSync(file);
     }
-    renameSync(temporary, path);
-  } catch (cause) {
-    rmSync(temporary, { force: true });
-    throw new UserError(`cannot write ${path}: ${reason(cause)}`, { cause });
-  }
+  });
 }
+
+/** What the header says, once it is known to fit: its tensors follow each other and fill the file. */
+function readHeader(text: string, dataBytes: number) {
+  const header = parseJson(text);
+  if (header === undefined) throw new SyntaxError('its header is not JSON');
+  const parsed = problemsOf(headerSchema, header);
+  if ('problems' in parsed) throw new SyntaxError(parsed.problems[0]);
+  const { __metadata__: metadata = {}, ...rest } = parsed.value;
+  const entries = new Map(Object.entries(rest));
+  let end = 0;
+  for (const [name, { shape, data_offsets: at }] of [...entries].sort(([, a], [, b]) => order(a) - order(b))) {
+    if (at[0] !== end || at[1] - at[0] !== 4 * sizeOf(shape)) throw new SyntaxError(`tensor ${name} is damaged`);
+    end = at[1];
+  }
+  if (end !== dataBytes) throw new SyntaxError(`it holds ${dataBytes} bytes of numbers, its header says ${end}`);
+  return { metadata, entries };
+}
+
+/** By where they begin and, for those without elements, end. */
+const order = ({ data_offsets: [start, end] }: Entry) => start + end;
 
 /** A file of tensors, open for reading; one that is cut short or damaged is refused. */
 export class TensorFile {
@@ -67,7 +84,7 @@ export class TensorFile {
   readonly #path: string;
   readonly #hint: string | undefined;
   readonly #file: number;
-  readonly #entries: Readonly<Record<string, Entry>>;
+  readonly #entries: ReadonlyMap<string, Entry>;
   /** Where the numbers begin. */
   readonly #begin: number;
 
@@ -79,28 +96,24 @@ export class TensorFile {
     try {
       const size = fstatSync(this.#file).size;
       const length = size < 8 ? size : Number(Buffer.from(this.#bytes(new Uint8Array(8), 0)).readBigUInt64LE());
-      if (size < 8 || length > size - 8) throw new SyntaxError('no header');
-      const { __metadata__, ...entries } = JSON.parse(Buffer.from(this.#bytes(new Uint8Array(length), 8)).toString());
-      this.metadata = __metadata__ ?? {};
-      this.#entries = entries;
+      if (size < 8 || length > size - 8) throw new SyntaxError('it has no header');
       this.#begin = 8 + length;
-      for (const [name, { dtype, shape, data_offsets: at }] of Object.entries(this.#entries))
-        if (dtype !== 'F32' || at[1] > size - this.#begin || at[1] - at[0] !== 4 * sizeOf(shape))
-          throw new UserError(`${path}: tensor ${name} is damaged`, { hint });
+      const header = this.#bytes(new Uint8Array(length), 8);
+      ({ metadata: this.metadata, entries: this.#entries } = readHeader(utf8.decode(header), size - this.#begin));
     } catch (cause) {
       this.close();
-      if (cause instanceof SyntaxError) throw new UserError(`${path} is not a safetensors file`, { cause, hint });
-      throw cause;
+      if (!(cause instanceof SyntaxError)) throw cause;
+      throw new UserError(`${path} is damaged or not a safetensors file: ${cause.message}`, { cause, hint });
     }
   }
 
   shape(name: string): readonly number[] | undefined {
-    return this.#entries[name]?.shape;
+    return this.#entries.get(name)?.shape;
   }
 
   /** Fills `out` with the numbers of a tensor from element `first` on. */
   read(name: string, first: number, out: Float32Array): void {
-    const { shape, data_offsets: at } = this.#entries[name]!;
+    const { shape, data_offsets: at } = this.#entries.get(name)!;
     if (first + out.length > sizeOf(shape))
       throw new RangeError(`${name} has ${sizeOf(shape)} elements, asked for ${out.length} from ${first} on`);
     this.#bytes(bytesOf(out), this.#begin + at[0] + 4 * first);

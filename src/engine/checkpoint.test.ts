@@ -30,7 +30,14 @@ function save(step: number, keep: number): void {
 
 function read(first: number, last: number, step: number) {
   const rows: number[][] = [];
-  const common = readCheckpoint(folder, step, { first, last }, { params: (_, row) => rows.push([...row]) });
+  const common = readCheckpoint(
+    folder,
+    step,
+    { first, last },
+    {
+      params: { length: 3, put: (_, row) => rows.push([...row]) },
+    },
+  );
   return { rows, gossips: common.consensus.gossips };
 }
 

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ConsensusMemory } from '../algorithm/consensus.ts';
+import { type ConsensusMemory, noMemory } from '../algorithm/consensus.ts';
 import { UserError } from '../base/error.ts';
 import { makeFolder, makeFolders, reason } from '../base/file.ts';
 import { TensorFile, writeTensors } from '../base/safetensors.ts';
@@ -100,12 +100,18 @@ export function checkpointsIn(folder: string): number[] {
   return steps.map(Number).sort((a, b) => a - b);
 }
 
+/** Takes the rows of one name, which have this many elements. */
+export interface RowReader {
+  readonly length: number;
+  put(replica: number, row: Float32Array): void;
+}
+
 /** Hands out the rows of replicas first ≤ i < last, from whichever blocks hold them; a row is read only until the next one. */
 export function readCheckpoint(
   folder: string,
   step: number,
   { first, last }: { readonly first: number; readonly last: number },
-  rows: Readonly<Record<string, (replica: number, row: Float32Array) => void>>,
+  rows: Readonly<Record<string, RowReader>>,
 ): Common {
   // Blocks may overlap, where an attempt with other ranks had come as far: they hold the same bits.
   const found = new Set<number>();
@@ -116,17 +122,15 @@ export function readCheckpoint(
     const path = join(whole(folder, step), name);
     const file = new TensorFile(path, `remove ${whole(folder, step)}: the checkpoint before it is used then`);
     try {
-      for (const [tensor, put] of Object.entries(rows)) {
-        const columns = file.shape(tensor)?.[1];
-        if (columns === undefined)
-          throw new UserError(`${path} has no tensor "${tensor}"`, { hint: 'it is of another experiment or version' });
-        const row = new Float32Array(columns);
+      for (const [tensor, { length, put }] of Object.entries(rows)) {
+        requireShape(file, path, tensor, [to - from + 1, length]);
+        const row = new Float32Array(length);
         for (let i = Math.max(from, first); i <= to && i < last; i++) {
-          file.read(tensor, (i - from) * columns, row);
+          file.read(tensor, (i - from) * length, row);
           put(i, row);
         }
       }
-      common ??= readCommon(file);
+      common ??= readCommon(file, path, rows.params!.length);
     } finally {
       file.close();
     }
@@ -139,17 +143,56 @@ export function readCheckpoint(
   return common;
 }
 
-function readCommon(file: TensorFile): Common {
+function requireShape(file: TensorFile, path: string, tensor: string, wanted: readonly number[]): void {
+  const shape = file.shape(tensor);
+  if (shape?.join() === wanted.join()) return;
+  const found = shape === undefined ? `no tensor "${tensor}"` : `a tensor "${tensor}" of shape [${shape}]`;
+  throw new UserError(`${path} has ${found}, where [${wanted}] is needed`, {
+    hint: 'it is of another experiment or version',
+  });
+}
+
+function readCommon(file: TensorFile, path: string, length: number): Common {
   const mean = (name: string) => {
-    const row = new Float32Array(file.shape(name)![0]!);
+    requireShape(file, path, name, [length]);
+    const row = new Float32Array(length);
     file.read(name, 0, row);
     return row;
   };
   return {
-    consensus: JSON.parse(file.metadata.consensus!) as ConsensusMemory,
+    consensus: consensusOf(file, path),
     means:
       file.shape('mean/gradient') === undefined
         ? undefined
         : { gradient: mean('mean/gradient'), params: mean('mean/params') },
   };
+}
+
+function consensusOf({ metadata }: TensorFile, path: string): ConsensusMemory {
+  try {
+    return likeTemplate(noMemory, JSON.parse(metadata.consensus ?? '')) as ConsensusMemory;
+  } catch (cause) {
+    throw new UserError(`${path} is damaged: its consensus memory cannot be read`, {
+      cause,
+      hint: 'remove the checkpoint: the one before it is used then',
+    });
+  }
+}
+
+/** The numbers of the template as they were stored; what an older version did not store keeps the template's number. */
+function likeTemplate(template: unknown, stored: unknown): unknown {
+  if (stored === undefined) return template;
+  if (typeof template === 'object' && template !== null) {
+    if (typeof stored !== 'object' || stored === null || Array.isArray(stored)) throw new TypeError('not a group');
+    return Object.fromEntries(
+      Object.entries(template).map(([key, part]) => [
+        key,
+        likeTemplate(part, (stored as Record<string, unknown>)[key]),
+      ]),
+    );
+  }
+  // JSON has no NaN and no infinity.
+  if (stored === null) return Number.NaN;
+  if (typeof stored !== typeof template) throw new TypeError(`not a ${typeof template}`);
+  return stored;
 }

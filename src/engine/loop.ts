@@ -228,11 +228,13 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
 }
 
 function restore(rank: Rank, folder: string, step: number, transport: Transport): number {
-  const names = Object.keys(rank.replicas.privateRows(transport.first));
-  const into = (name: string) => (i: number, row: Float32Array) => rank.replicas.privateRows(i)[name]!.set(row);
+  const own = Object.entries(rank.replicas.privateRows(transport.first)).map(([name, { length }]) => {
+    const put = (i: number, row: Float32Array) => rank.replicas.privateRows(i)[name]!.set(row);
+    return [name, { length, put }] as const;
+  });
   const common = readCheckpoint(folder, step, transport, {
-    params: (i, row) => rank.setParams(i, row),
-    ...Object.fromEntries(names.map((name) => [name, into(name)])),
+    params: { length: rank.params(transport.first).length, put: (i, row) => rank.setParams(i, row) },
+    ...Object.fromEntries(own),
   });
   rank.memory = common.consensus;
   rank.means = common.means;

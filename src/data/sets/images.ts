@@ -1,10 +1,10 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { closeSync, existsSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { closeSync, existsSync, openSync, readdirSync, statSync, writeSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../../base/error.ts';
-import { makeFolders, reason } from '../../base/file.ts';
+import { makeFolders, reason, writeWholeLater } from '../../base/file.ts';
 import { type Samples, scaleTable, sharedInts } from '../dataset.ts';
 import { choose, type Split } from '../limit.ts';
 import { dataSet, type ReadContext } from '../set.ts';
@@ -72,32 +72,25 @@ async function store(
   side: number,
   onProgress: ReadContext['onProgress'],
 ): Promise<void> {
-  const temporary = `${target}.${randomUUID()}.tmp`;
   const record = 3 * side * side;
-  let file: number | undefined;
   let [next, done] = [0, 0];
-  const work = async () => {
+  const work = async (file: number) => {
     while (next < paths.length) {
       const index = next++;
-      const planes = await decode(paths[index]!, side);
-      try {
-        writeSync(file!, planes, 0, record, index * record);
-      } catch (cause) {
-        throw new UserError(`cannot write decoded images to ${target}: ${reason(cause)}`, { cause });
-      }
+      writeSync(file, await decode(paths[index]!, side), 0, record, index * record);
       onProgress?.(++done, paths.length);
     }
   };
-  try {
-    file = openSync(temporary, 'wx');
-    const workers = await Promise.allSettled(Array.from({ length: 2 * availableParallelism() }, work));
-    const failed = workers.find((worker) => worker.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
-    renameSync(temporary, target);
-  } finally {
-    if (file !== undefined) closeSync(file);
-    rmSync(temporary, { force: true });
-  }
+  await writeWholeLater(target, async (temporary) => {
+    const file = openSync(temporary, 'wx');
+    try {
+      const workers = await Promise.allSettled(Array.from({ length: 2 * availableParallelism() }, () => work(file)));
+      const failed = workers.find((worker) => worker.status === 'rejected');
+      if (failed !== undefined) throw failed.reason;
+    } finally {
+      closeSync(file);
+    }
+  });
 }
 
 /** What the decoded file depends on: the images as they are on disk, the size, and the decoder. */
