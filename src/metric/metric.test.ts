@@ -135,13 +135,19 @@ describe('thinning', () => {
 describe('cost to an accuracy', () => {
   const series = {
     steps: { sentBytes: floats(10, 10, 20, 20), ms: floats(500, 500, 1000, 1000) },
-    evaluations: { step: floats(2, 4), epoch: floats(1, 2), accuracy: { mean: floats(0.5, 0.75) } },
+    evaluations: {
+      step: floats(2, 4),
+      epoch: floats(1, 2),
+      replicas: floats(2, 2),
+      samples: floats(50, 50),
+      accuracy: { mean: floats(0.29, 0.75) },
+    },
   } as unknown as RunSeries;
 
   it('is counted up to the first evaluation that shows it', () => {
-    expect(costTo(0.5, series)).toEqual({ epochs: 1, sentBytes: 20, seconds: 1 });
-    expect(costTo(0.51, series)).toEqual({ epochs: 2, sentBytes: 60, seconds: 3 });
-    expect(costTo(0.76, series)).toBeUndefined();
+    expect(costTo(29, series)).toEqual({ epochs: 1, sentBytes: 20, seconds: 1 });
+    expect(costTo(30, series)).toEqual({ epochs: 2, sentBytes: 60, seconds: 3 });
+    expect(costTo(76, series)).toBeUndefined();
   });
 });
 

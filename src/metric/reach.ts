@@ -1,4 +1,5 @@
 import { cumulative } from './figures.ts';
+import { hitsAt, reaches } from './hits.ts';
 import type { RunSeries, Series } from './series.ts';
 
 /** What a run had cost when something was reached. */
@@ -20,12 +21,15 @@ export const spending = ({ steps }: Pick<RunSeries, 'steps'>) => ({
 export const atEvaluations = ({ evaluations }: Pick<RunSeries, 'evaluations'>, spent: Series): Series =>
   evaluations.step.map((done) => spent[done - 1] ?? Number.NaN);
 
-/** The cost at the first evaluation at which the mean test accuracy of the local models is at least `accuracy`. */
-export function costTo(accuracy: number, series: Pick<RunSeries, 'steps' | 'evaluations'>): Cost | undefined {
+/** The cost at the first evaluation at which the mean test accuracy of the local models is at least this whole number of percent. */
+export function costTo(percent: number, series: Pick<RunSeries, 'steps' | 'evaluations'>): Cost | undefined {
   const { evaluations } = series;
-  const found = evaluations.accuracy.mean.findIndex((mean) => mean >= accuracy);
-  if (found < 0) return undefined;
+  const first = evaluations.step.findIndex((_, index) => {
+    const hits = hitsAt(series, index);
+    return hits !== undefined && reaches(hits, percent);
+  });
+  if (first < 0) return undefined;
   const { sentBytes, seconds } = spending(series);
-  const at = (spent: Series) => atEvaluations(series, spent)[found]!;
-  return { epochs: evaluations.epoch[found]!, sentBytes: at(sentBytes), seconds: at(seconds) };
+  const at = (spent: Series) => atEvaluations(series, spent)[first]!;
+  return { epochs: evaluations.epoch[first]!, sentBytes: at(sentBytes), seconds: at(seconds) };
 }

@@ -45,6 +45,9 @@ export interface RunSeries {
     /** Steps done. */
     readonly step: Series;
     readonly epoch: Series;
+    /** How many local models were tested, and each on how many samples. */
+    readonly replicas: Series;
+    readonly samples: Series;
     readonly loss: BandSeries;
     readonly accuracy: BandSeries;
     readonly mergedLoss: Series;
@@ -67,7 +70,7 @@ export function readSeries(database: string): Promise<RunSeries | undefined> {
     );
     const evaluations = columnsOf(
       await events.rows(`
-      select step, epoch, ${band('loss')}, ${band('accuracy')}, merged_loss, merged_accuracy
+      select step, epoch, len(replicas) replicas, samples, ${band('loss')}, ${band('accuracy')}, merged_loss, merged_accuracy
       from evaluations order by step`),
     );
     return {
@@ -96,6 +99,8 @@ export function readSeries(database: string): Promise<RunSeries | undefined> {
       evaluations: {
         step: evaluations('step'),
         epoch: evaluations('epoch'),
+        replicas: evaluations('replicas'),
+        samples: evaluations('samples'),
         loss: bandOf(evaluations, 'loss'),
         accuracy: bandOf(evaluations, 'accuracy'),
         mergedLoss: evaluations('merged_loss'),

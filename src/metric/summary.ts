@@ -1,6 +1,7 @@
 import { checkpointsIn } from '../engine/checkpoint.ts';
 import { type Run, readResult, type Status, statusOf } from '../store/runs.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
+import { type Hits, hitsAt, shareOf } from './hits.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
 
 /** A run at a glance, computed from its events; null where something is not known, or not yet. */
@@ -14,7 +15,7 @@ export interface RunSummary {
   /** Neighbours per replica, mean over the steps. */
   readonly connections: number | null;
   /** On the test set, of the local models at the last evaluation. */
-  readonly accuracy: { readonly mean: number; readonly min: number; readonly max: number } | null;
+  readonly accuracy: (Hits & { readonly mean: number; readonly min: number; readonly max: number }) | null;
   readonly loss: number | null;
   /** Of the average of all replicas. */
   readonly mergedAccuracy: number | null;
@@ -73,15 +74,15 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
   if (series === undefined) return outline;
   const { steps, evaluations, variance } = series;
   const last = (values: Series) => finite(values.at(-1));
-  const accuracy = last(evaluations.accuracy.mean);
+  const hits = hitsAt(series, evaluations.step.length - 1);
   return {
     ...outline,
     steps: steps.step.length,
     connections: finite(meanOfMeasured(steps.connections)),
     accuracy:
-      accuracy === null
+      hits === undefined
         ? null
-        : { mean: accuracy, min: last(evaluations.accuracy.min)!, max: last(evaluations.accuracy.max)! },
+        : { ...hits, mean: shareOf(hits), min: last(evaluations.accuracy.min)!, max: last(evaluations.accuracy.max)! },
     loss: last(evaluations.loss.mean),
     mergedAccuracy: last(evaluations.mergedAccuracy),
     mergedLoss: last(evaluations.mergedLoss),

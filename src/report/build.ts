@@ -36,7 +36,7 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
     return group;
   });
   const runs = parts.flatMap((part, group) => part.members.map((member) => runReport(member, group)));
-  const comparisons = comparisonsOf(sets, parts, groups, notes);
+  const comparisons = comparisonsOf(sets, parts, { runs, groups }, notes);
   const scaling = scalingOf(groups);
   return {
     title: titleOf(parts.map(({ experiment }) => experiment)),

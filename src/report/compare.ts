@@ -1,8 +1,9 @@
 import { type Correlation, correlate } from '../metric/correlation.ts';
 import { finite } from '../metric/figures.ts';
 import { rankVariance } from '../metric/rank.ts';
+import { differencesOf } from './difference.ts';
 import { partition, type Seeds } from './group.ts';
-import type { Comparison, Group, Scaling } from './report.ts';
+import type { Comparison, Group, Report, Scaling } from './report.ts';
 import { plannedSteps } from './run.ts';
 import { describe, differences, taskOf } from './settings.ts';
 
@@ -19,16 +20,17 @@ export const comparable = (parts: readonly Seeds[]): number[][] =>
 export function comparisonsOf(
   sets: readonly (readonly number[])[],
   parts: readonly Seeds[],
-  groups: readonly Group[],
+  facts: Pick<Report, 'runs' | 'groups'>,
   notes: string[],
 ): Comparison[] {
+  const { groups } = facts;
   return sets.map((set) => {
     const { replicas } = groups[set[0]!]!;
     const peers = sets.filter((other) => groups[other[0]!]!.replicas === replicas);
     const tasks = differences(peers.map((other) => taskOf(parts[other[0]!]!.experiment)));
     const differing = describe(taskOf(parts[set[0]!]!.experiment), tasks);
     const label = `n = ${replicas}${differing === '' ? '' : `, ${differing}`}`;
-    return comparisonOf(label, set, parts, groups, notes);
+    return comparisonOf(label, set, parts, facts, notes);
   });
 }
 
@@ -36,9 +38,10 @@ function comparisonOf(
   label: string,
   set: readonly number[],
   parts: readonly Seeds[],
-  groups: readonly Group[],
+  facts: Pick<Report, 'runs' | 'groups'>,
   notes: string[],
 ): Comparison {
+  const { groups } = facts;
   const points = set.filter((index) => parts[index]!.complete > 0 && decentralized(parts[index]!));
   const probed = points.filter((index) => parts[index]!.counted.every(({ series }) => series.variance.step.length > 0));
   const seeds = commonSeeds(probed.map((index) => parts[index]!));
@@ -58,6 +61,8 @@ function comparisonOf(
     label,
     replicas: groups[set[0]!]!.replicas,
     groups: set,
+    points,
+    differences: differencesOf(facts, set),
     ranked,
     seeds: ranked.length > 0 ? seeds : [],
     rank,

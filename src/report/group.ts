@@ -1,6 +1,7 @@
 import type { Experiment } from '../experiment/schema.ts';
-import { estimate } from '../metric/estimate.ts';
+import { type Estimate, estimate } from '../metric/estimate.ts';
 import { sum } from '../metric/figures.ts';
+import { percentOf, pooled, shareOf } from '../metric/hits.ts';
 import { costTo } from '../metric/reach.ts';
 import type { Group } from './report.ts';
 import { giniCourse, type Member } from './run.ts';
@@ -53,7 +54,6 @@ export function implementationsOf(groups: readonly Seeds[]): string[] {
 
 /** What a run has come to. */
 const figures = {
-  accuracy: ({ summary }: Member) => summary.accuracy?.mean,
   mergedAccuracy: ({ summary }: Member) => summary.mergedAccuracy,
   loss: ({ summary }: Member) => summary.loss,
   connections: ({ summary }: Member) => summary.connections,
@@ -64,6 +64,16 @@ const figures = {
   lateGini: (member: Member) => giniCourse(member).lateGini,
   finalDistance: ({ summary }: Member) => summary.finalDistance,
 };
+
+/** Correct answers over these runs. */
+const hitsOf = (members: readonly Member[]) => pooled(members.flatMap(({ summary }) => summary.accuracy ?? []));
+
+/** Means of accuracies are taken of whole numbers, so that groups that tie are equal. */
+function accuracyOf(members: readonly Member[]): Estimate | null {
+  const hits = hitsOf(members);
+  const spread = estimate(members.map(({ summary }) => summary.accuracy?.mean));
+  return hits === undefined || spread === null ? null : { ...spread, mean: shareOf(hits) };
+}
 
 /** `first` is the index of its first run in the report. */
 export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly number[]): Group {
@@ -76,7 +86,7 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     runs: members.map((_, index) => first + index),
     seeds: members.map(({ run }) => run.experiment.seed),
     complete,
-    accuracy: over(figures.accuracy),
+    accuracy: accuracyOf(counted),
     mergedAccuracy: over(figures.mergedAccuracy),
     loss: over(figures.loss),
     connections: over(figures.connections),
@@ -86,10 +96,10 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     peakGiniAt: over(figures.peakGiniAt),
     lateGini: over(figures.lateGini),
     finalDistance: over(figures.finalDistance),
-    reached: targets.map((accuracy) => {
-      const costs = counted.flatMap(({ series }) => costTo(accuracy, series) ?? []);
+    reached: targets.map((percent) => {
+      const costs = counted.flatMap(({ series }) => costTo(percent, series) ?? []);
       return {
-        accuracy,
+        accuracy: percent / 100,
         epochs: estimate(costs.map(({ epochs }) => epochs)),
         sentBytes: estimate(costs.map(({ sentBytes }) => sentBytes)),
         seconds: estimate(costs.map(({ seconds }) => seconds)),
@@ -99,9 +109,9 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
   };
 }
 
-/** Accuracies worth racing to: 90, 95 and 99 % of the best, in whole points. */
+/** Accuracies worth racing to: 90, 95 and 99 % of the best, in whole percent. */
 export function targetsOf(groups: readonly Seeds[]): number[] {
-  const best = Math.max(0, ...groups.map(({ counted }) => estimate(counted.map(figures.accuracy))?.mean ?? 0));
-  const points = [0.9, 0.95, 0.99].map((share) => Math.floor(100 * share * best));
-  return [...new Set(points)].filter((point) => point > 0).map((point) => point / 100);
+  const best = groups.flatMap(({ counted }) => hitsOf(counted) ?? []).toSorted((a, b) => shareOf(b) - shareOf(a))[0];
+  if (best === undefined) return [];
+  return [...new Set([90, 95, 99].map((share) => percentOf(best, share)))].filter((percent) => percent > 0);
 }

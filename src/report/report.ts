@@ -128,6 +128,10 @@ export interface Comparison {
   readonly replicas: number;
   /** Indices into groups. */
   readonly groups: readonly number[];
+  /** Complete decentralized groups: the points of the correlations. */
+  readonly points: readonly number[];
+  /** Between the accuracies of every two complete groups. */
+  readonly differences: readonly Difference[];
   /** Groups that are ranked: complete ones with norms, centralized ones apart, whose replicas are equal. */
   readonly ranked: readonly number[];
   /** Seeds that all of these have: ranks are taken within each, then averaged. */
@@ -148,6 +152,14 @@ export interface Comparison {
   readonly varianceAccuracy: Correlation & { readonly early: Correlation; readonly late: Correlation };
 }
 
+/** How much more accurate group `a` is than group `b`, seed by seed over the seeds that both have; null if there is none. */
+export interface Difference {
+  /** Indices into groups. */
+  readonly a: number;
+  readonly b: number;
+  readonly accuracy: Estimate | null;
+}
+
 export interface Scaling {
   readonly name: string;
   /** Indices into groups, one a scale. */
@@ -159,15 +171,16 @@ export interface Scaling {
 
 /** One claim of the paper, held against these runs. */
 export interface Observation {
-  /** 1 scale, 2 connections, 3 variance, ada */
-  readonly kind: 'scale' | 'connections' | 'variance' | 'ada';
+  readonly kind: 'scale' | 'connections' | 'variance' | 'peak' | 'ada';
   readonly claim: string;
   /** When it counts as true. */
   readonly criterion: string;
   /** null: these runs cannot tell. */
   readonly holds: boolean | null;
-  /** With the numbers; where there are several scales, those of the largest. */
+  /** What a verdict would need; null if there is one. */
+  readonly needs: string | null;
+  /** The numbers, if there are several scales those of the largest; empty if there are none. */
   readonly finding: string;
-  /** The finding at every scale, where there are several. */
+  /** The finding at every scale, if there are several. */
   readonly details: readonly string[];
 }

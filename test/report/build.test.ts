@@ -52,6 +52,9 @@ const paper: readonly Story[] = [
     sentBytes: 280,
   },
 ];
+const seeded = async (stories: readonly Story[], settings: object = {}, seeds: readonly number[] = [1, 2]) => {
+  for (const seed of seeds) await store(stories, { ...settings, seed });
+};
 const store = async (stories: readonly Story[], settings: object = {}, change: Partial<Story> = {}) => {
   for (const story of stories)
     await storeRun(root, { ...story, ...change, settings: { ...story.settings, ...settings } });
@@ -59,8 +62,10 @@ const store = async (stories: readonly Story[], settings: object = {}, change: P
 const report = (options = {}) => buildReport(listRuns(root), options);
 const holds = ({ observations }: Report) =>
   Object.fromEntries(observations.map(({ kind, holds }): [Observation['kind'], boolean | null] => [kind, holds]));
-const finding = ({ observations }: Report, kind: Observation['kind']) =>
-  observations.find((each) => each.kind === kind)!.finding;
+const observation = ({ observations }: Report, kind: Observation['kind']) =>
+  observations.find((each) => each.kind === kind)!;
+const finding = (found: Report, kind: Observation['kind']) => observation(found, kind).finding;
+const needs = (found: Report, kind: Observation['kind']) => observation(found, kind).needs;
 
 describe('one scale, one seed', () => {
   it('is compared, ranked and correlated', async () => {
@@ -92,11 +97,29 @@ describe('one scale, one seed', () => {
       varianceAccuracy: { rho: -1, p: 2 / 24, points: 4 },
     });
     expect(found.scaling).toEqual([]);
-    expect(holds(found)).toEqual({ scale: null, connections: true, variance: true, ada: true });
+  });
+
+  it('gives numbers and no verdict', async () => {
+    await store(paper);
+    const found = await report();
+    expect(holds(found)).toEqual({ scale: null, connections: null, variance: null, peak: null, ada: null });
+    for (const kind of ['connections', 'variance', 'peak', 'ada'] as const)
+      expect(needs(found, kind)).toBe('two or more seeds that all have (here 1)');
+    expect(finding(found, 'connections')).toMatch(/^ρ\(connections, accuracy\) = 1\.00 \(p = 0\.083\) over 4/);
+    expect(finding(found, 'ada')).toMatch(/^Ada 89\.60 %, D_complete 90\.00 % \(difference −0\.40 points\)/);
+  });
+
+  it('says nothing of Ada if there is none', async () => {
+    await seeded(paper.slice(0, -1));
+    const found = await report();
+    expect(Object.keys(holds(found))).toEqual(['scale', 'connections', 'variance', 'peak']);
+    expect(needs(found, 'connections')).toBe('four or more complete decentralized implementations (here 3)');
+    expect(needs(found, 'variance')).toBe('four or more complete decentralized implementations (here 3)');
+    expect(holds(found).peak).toBe(true);
   });
 
   it('says nothing of an Ada that keeps all connections', async () => {
-    await store(paper.slice(0, -1));
+    await seeded(paper.slice(0, -1));
     await store(paper.slice(-1), {}, { connections: 3, sentBytes: 300 });
     const found = await report();
     expect(holds(found).ada).toBeNull();
@@ -137,21 +160,69 @@ describe('one scale, one seed', () => {
 
 describe('observations that do not hold', () => {
   it('are said not to', async () => {
-    await store([
+    await seeded([
       ...paper.slice(0, 3),
       { ...paper[3]!, accuracy: [0.5, 0.95], spread: (step) => step },
       { ...paper[4]!, accuracy: [0.5, 0.89] },
     ]);
     const found = await report();
-    expect(holds(found)).toEqual({ scale: null, connections: false, variance: false, ada: false });
+    expect(holds(found)).toEqual({ scale: null, connections: false, variance: false, peak: false, ada: false });
     expect(finding(found, 'connections')).toMatch(/D_ring beats D_complete and D_ring beats D_exponential/);
-    expect(finding(found, 'variance')).toMatch(/not early for D_ring; .* too much for D_ring/);
-    expect(finding(found, 'ada')).toMatch(/Ada 89\.00 %, D_complete 90\.00 % \(difference −1\.00 points\)/);
+    expect(finding(found, 'peak')).toMatch(/not early for D_ring; .* too much for D_ring/);
+    expect(finding(found, 'ada')).toMatch(
+      /Ada 89\.00 ± 0\.00 %, D_complete 90\.00 ± 0\.00 % \(difference −1\.00 ± 0\.00 points\)/,
+    );
   });
 
   it('cannot be told from one run', async () => {
     await store(paper.slice(1, 2));
-    expect(holds(await report())).toEqual({ scale: null, connections: null, variance: null, ada: null });
+    const found = await report();
+    expect(holds(found)).toEqual({ scale: null, connections: null, variance: null, peak: null });
+    expect(found.comparisons[0]!.differences).toEqual([]);
+  });
+
+  it('or are left open where the interval reaches to both sides of half a point', async () => {
+    await seeded(paper.slice(0, -1));
+    // −.2 and −.6 points: −.4 ± 2.5.
+    await store(paper.slice(-1), { seed: 1 }, { accuracy: [0.5, 0.898] });
+    await store(paper.slice(-1), { seed: 2 }, { accuracy: [0.5, 0.894] });
+    const found = await report();
+    expect(holds(found).ada).toBeNull();
+    expect(needs(found, 'ada')).toMatch(/^more seeds: the interval of the difference reaches to both sides/);
+  });
+});
+
+describe('accuracies that tie', () => {
+  it('do so over seeds in any order, in ranks, ρ and p', async () => {
+    const tied: readonly [number, readonly number[]][] = [
+      [2, [0.7, 0.8, 0.9]],
+      [3, [0.9, 0.8, 0.7]],
+      [3, [0.8, 0.9, 0.7]],
+      [1, [0.6, 0.7, 0.5]],
+    ];
+    for (const [story, [connections, accuracies]] of tied.entries())
+      for (const [seed, accuracy] of accuracies.entries())
+        await storeRun(root, {
+          ...paper[story + 1]!,
+          settings: { ...paper[story + 1]!.settings, seed: seed + 1 },
+          connections,
+          accuracy: [0.1, accuracy],
+        });
+    const found = await report();
+    const [a, b, c] = found.groups.map(({ accuracy }) => accuracy!.mean);
+    expect([a, b, c]).toEqual([0.8, 0.8, 0.8]);
+    // Ranks 2, 3.5, 3.5, 1 of connections against 3, 3, 3, 1 of accuracy.
+    const { rho, p } = found.comparisons[0]!.connectionsAccuracy;
+    expect(rho).toBeCloseTo(3 / Math.sqrt(4.5 * 3), 12);
+    // The one that is least must meet the least: one pairing in four.
+    expect(p).toBe(1 / 4);
+    expect(found.comparisons[0]!.differences[0]!.accuracy).toMatchObject({ seeds: 3, mean: expect.closeTo(0, 12) });
+  });
+
+  it('reach the accuracy they hit exactly', async () => {
+    await store(paper.slice(3, 4), {}, { accuracy: [0.63, 0.7] });
+    const [first] = (await report()).groups[0]!.reached;
+    expect([first!.accuracy, first!.epochs!.mean]).toEqual([0.63, 1]);
   });
 });
 
@@ -178,8 +249,12 @@ describe('several seeds', () => {
     const s = Math.sqrt((0.0125 - 0.0025 / 3) / 2);
     expect(complete.accuracy!.half).toBeCloseTo((4.302653 * s) / Math.sqrt(3), 6);
     expect(found.comparisons[0]!.seeds).toEqual([1, 2, 3]);
-    expect(holds(found)).toMatchObject({ connections: true, variance: true, ada: true });
+    expect(holds(found)).toMatchObject({ connections: true, variance: true, peak: true, ada: true });
     expect(finding(found, 'ada')).toMatch(/difference −0\.40 ± 0\.00 points/);
+    const { differences } = found.comparisons[0]!;
+    expect(differences.map(({ a, b }) => `${a}${b}`).join(' ')).toBe('01 02 03 04 12 13 14 23 24 34');
+    expect(differences[6]).toMatchObject({ a: 1, b: 4, accuracy: { mean: expect.closeTo(0.004, 12), seeds: 3 } });
+    expect(differences[6]!.accuracy!.half).toBeCloseTo(0, 12);
   });
 
   it('that not all have are not ranked', async () => {
@@ -234,12 +309,10 @@ describe('several scales', () => {
       [6, -0.02],
       [8, -0.1],
     ] as const)
-      for (const story of paper)
-        await storeRun(root, {
-          ...story,
-          settings: { ...story.settings, replicas },
-          accuracy: [0.3, story.accuracy[1]! + shift],
-        });
+      await seeded(
+        paper.map((story) => ({ ...story, accuracy: [0.3, story.accuracy[1]! + shift] })),
+        { replicas },
+      );
     const found = await report();
     expect(found.comparisons.map(({ label }) => label)).toEqual(['n = 4', 'n = 6', 'n = 8']);
     expect(found.groups[5]!.label).toBe('C_complete, n = 6');
@@ -250,7 +323,7 @@ describe('several scales', () => {
       groups: [3, 8, 13],
       correlation: { rho: -1, p: 2 / 6 },
     });
-    expect(holds(found)).toEqual({ scale: true, connections: true, variance: true, ada: true });
+    expect(holds(found)).toEqual({ scale: true, connections: true, variance: true, peak: true, ada: true });
     expect(finding(found, 'connections')).toMatch(/^Holds at n = 4, 6 and 8\. At n = 8: /);
   });
 });

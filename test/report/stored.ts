@@ -90,7 +90,7 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
         step: step + 1,
         epoch: (step + 1) / stepsPerEpoch,
         replicas: there,
-        samples: 100,
+        samples: 1000,
         local: there.map(() => score),
         merged: score,
         ms: 5,

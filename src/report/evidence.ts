@@ -1,0 +1,50 @@
+import { differenceOf } from './difference.ts';
+import type { Comparison, Group, Report } from './report.ts';
+
+/** What claims are held against. */
+export type Facts = Pick<Report, 'runs' | 'groups' | 'comparisons' | 'scaling'>;
+
+/** With fewer no verdict is given. */
+const fewestImplementations = 4;
+const fewestSeeds = 2;
+/** Accuracies closer than this count as equal. */
+export const margin = 0.005;
+
+/** What is missing for a correlation to count; null if nothing is. */
+export const implementationsMissing = (members: readonly Group[]): string | null =>
+  members.length >= fewestImplementations
+    ? null
+    : `four or more complete decentralized implementations (here ${members.length})`;
+
+/** Seeds that all of these have. */
+const commonSeeds = ({ runs }: Facts, members: readonly Group[]): number => {
+  const seedsOf = (group: Group) =>
+    group.runs.flatMap((index) => (runs[index]!.summary.status === 'complete' ? [runs[index]!.experiment.seed] : []));
+  const [first, ...others] = members.map(seedsOf);
+  return (first ?? []).filter((seed) => others.every((seeds) => seeds.includes(seed))).length;
+};
+
+/** What is missing for an interval; null if nothing is. */
+export function seedsMissing(facts: Facts, members: readonly Group[]): string | null {
+  const seeds = commonSeeds(facts, members);
+  return seeds >= fewestSeeds ? null : `two or more seeds that all have (here ${seeds})`;
+}
+
+/** Whether its accuracy is final. */
+export const counts = (group: Group) => group.complete > 0 && group.accuracy !== null;
+
+/** Groups with that topology and no consensus control, or the centralized ones. */
+export const ofKind = ({ runs, groups }: Facts, comparison: Comparison, kind: string): Group[] =>
+  comparison.groups
+    .map((index) => groups[index]!)
+    .filter((group) => {
+      const { algorithm, topology, consensus } = runs[group.runs[0]!]!.experiment;
+      if (!counts(group) || consensus.kind !== 'none') return false;
+      return (algorithm.kind === 'centralized' ? 'centralized' : topology.kind) === kind;
+    });
+
+/** Better by more than the margin, and by more than the interval if there is one. */
+export function beats(facts: Facts, a: Group, b: Group): boolean {
+  const difference = differenceOf(facts, a, b) ?? { mean: a.accuracy!.mean - b.accuracy!.mean, half: null };
+  return difference.mean > Math.max(margin, difference.half ?? 0);
+}

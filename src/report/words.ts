@@ -1,0 +1,27 @@
+import type { Correlation, Estimate } from './report.ts';
+
+/** Numbers as sentences have them: with a true minus, accuracies in percent, differences in points. */
+export const minus = (text: string) => text.replace('-', '−');
+
+export const list = (words: readonly string[]) =>
+  words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;
+
+export const inPoints = ({ mean, half }: Pick<Estimate, 'mean' | 'half'>) =>
+  minus(`${(100 * mean).toFixed(2)}${half === null ? '' : ` ± ${(100 * half).toFixed(2)}`}`);
+export const percent = (value: Estimate) => `${inPoints(value)} %`;
+export const points = (value: Estimate) => `${inPoints(value)} points`;
+
+export const rho = (correlation: Correlation) =>
+  correlation.rho === null
+    ? 'unknown'
+    : `${minus(correlation.rho.toFixed(2))} (p = ${Number(correlation.p!.toPrecision(2))})`;
+
+/** The least and the largest share in percent. */
+export function range(shares: readonly number[]): string {
+  const whole = (value: number) => (100 * value).toFixed(0);
+  const [least, largest] = [whole(Math.min(...shares)), whole(Math.max(...shares))];
+  return least === largest ? `${least} %` : `${least} to ${largest} %`;
+}
+
+export const times = (ratio: number) =>
+  `${(ratio < 1 ? 1 / ratio : ratio).toPrecision(2)} times ${ratio < 1 ? 'fewer' : 'more'}`;
