@@ -1,17 +1,17 @@
 import { mean } from '../base/statistics.ts';
 import { type EvaluationEvent, lossText, type StartEvent, type StepEvent } from '../engine/event.ts';
 import type { Progress } from '../run.ts';
-import { number } from './print.ts';
+import { number, shortened } from './print.ts';
 
 interface ProgressOptions {
   readonly out?: NodeJS.WriteStream;
-  /** One of many: elsewhere than on a terminal its only line is that of its end. */
+  /** One of many: if this is no terminal, its only line is that of its end. */
   readonly brief?: boolean;
-  /** What is said after its name, as how long all will take. */
+  /** What is said last, as how long all runs will take. */
   readonly after?: () => string;
 }
 
-/** Tells how a run goes: a line that is rewritten on a terminal, a line an evaluation elsewhere. */
+/** Tells how a run goes: on a terminal one line that is rewritten, elsewhere a line per evaluation. */
 export class RunProgress {
   readonly #out: NodeJS.WriteStream;
   readonly #name: string;
@@ -42,16 +42,16 @@ export class RunProgress {
     if (event.type === 'step') this.#step = event;
     if (event.type === 'evaluation') this.#evaluation = event;
     if (this.#out.isTTY) this.#draw(event.type === 'end' || event.type === 'evaluation');
-    else if (event.type === 'evaluation' && !this.#brief) this.#line(`${this.#name}  ${this.#state()}`);
+    else if (event.type === 'evaluation' && !this.#brief) this.#line(this.#text(this.#state()));
     if (event.type === 'lost') {
       this.close();
-      this.#line(`${this.#name}  ${lossText(event)}; the others go on`);
+      this.#line(`${this.#name}  ${lossText(event)}; the others continue`);
     }
     if (event.type === 'end') {
       const outcome = event.status === 'diverged' ? `diverged: ${event.reason}` : event.status;
       this.close();
       if (event.status === 'complete' && this.#brief && !this.#out.isTTY)
-        this.#line(`${this.#name}${this.#after()}  ${this.#state()}`);
+        this.#line(this.#text([...this.#state(), { text: this.#after(), rank: 1 }]));
       else if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
     }
   }
@@ -66,44 +66,68 @@ export class RunProgress {
     this.#out.write(`${text}\n`);
   }
 
+  #text(parts: readonly Part[], width?: number): string {
+    return lineOf(this.#name, parts, width);
+  }
+
   /** At most ten times a second: a terminal is slower than a step. */
   #draw(now: boolean): void {
     if (!now && performance.now() - this.#drawnAt < 100) return;
     this.#drawnAt = performance.now();
     this.#drawn = true;
+    const width = (this.#out.columns ?? 80) - 1;
     const done = this.#step === undefined ? (this.#start?.step ?? 0) : this.#step.step + 1;
     const share = this.#start === undefined ? 0 : done / this.#start.steps;
-    const filled = Math.round(20 * share);
-    const bar = '█'.repeat(filled) + '░'.repeat(20 - filled);
-    const text = `${this.#name}${this.#after()}  ${bar}  ${this.#state()}${this.#remaining(done)}`;
-    this.#out.write(`\r\x1b[2K${text.slice(0, (this.#out.columns ?? 120) - 1)}`);
+    const size = width < 100 ? 10 : 20;
+    const filled = Math.round(size * share);
+    const parts: readonly Part[] = [
+      { text: '█'.repeat(filled) + '░'.repeat(size - filled), rank: 3 },
+      ...this.#state(),
+      { text: this.#remaining(done), rank: 5 },
+      { text: this.#after(), rank: 1 },
+    ];
+    this.#out.write(`\r\x1b[2K${this.#text(parts, width)}`);
   }
 
-  #state(): string {
-    if (this.#start === undefined) return 'preparing';
+  #state(): readonly Part[] {
+    if (this.#start === undefined) return [{ text: 'preparing', rank: 0 }];
     const { steps, stepsPerEpoch } = this.#start;
     const step = this.#step;
-    const parts = [
-      `epoch ${number(step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch))}/${number(steps / stepsPerEpoch)}`,
-    ];
+    const epoch = step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch);
+    const parts: Part[] = [{ text: `epoch ${number(epoch)}/${number(steps / stepsPerEpoch)}`, rank: 2 }];
     if (step !== undefined) {
       parts.push(
-        `loss ${mean(step.loss.filter((loss) => loss !== null)).toFixed(3)}`,
-        `k ${number(step.connections, 3)}`,
+        { text: `loss ${mean(step.loss.filter((loss) => loss !== null)).toFixed(3)}`, rank: 4 },
+        { text: `connections ${number(step.connections, 3)}`, rank: 6 },
       );
-      if (step.distance !== null) parts.push(`Ξ ${number(step.distance, 3)}`);
-      if (step.gossips > 1) parts.push(`gossips ${step.gossips}`);
+      if (step.distance !== null) parts.push({ text: `Ξ ${number(step.distance, 3)}`, rank: 8 });
+      if (step.gossips > 1) parts.push({ text: `gossips ${step.gossips}`, rank: 7 });
     }
     const accuracy = this.#evaluation?.local.map((score) => score.accuracy);
-    if (accuracy !== undefined) parts.push(`test ${(100 * mean(accuracy)).toFixed(2)} %`);
-    return parts.join('  ');
+    if (accuracy !== undefined) parts.push({ text: `test ${(100 * mean(accuracy)).toFixed(2)} %`, rank: 0 });
+    return parts;
   }
 
   #remaining(done: number): string {
     if (this.#start === undefined || done <= this.#start.step || done === this.#start.steps) return '';
     const perStep = (performance.now() - this.#startedAt) / (done - this.#start.step);
-    return `  ${duration((perStep * (this.#start.steps - done)) / 1000)} left`;
+    return `${duration((perStep * (this.#start.steps - done)) / 1000)} left`;
   }
+}
+
+/** A part of a line; of those that do not fit, the highest rank is left out first. Rank 0 stays. */
+interface Part {
+  readonly text: string;
+  readonly rank: number;
+}
+
+/** A name, padded to stand above others, and what fits beside it. */
+export function lineOf(name: string, parts: readonly Part[], width = Number.POSITIVE_INFINITY): string {
+  let kept = parts.map((part) => ({ ...part, text: part.text.trim() })).filter(({ text }) => text !== '');
+  const beside = () => kept.map(({ text }) => `  ${text}`).join('');
+  for (const rank of [8, 7, 6, 5, 4, 3, 2, 1])
+    if (name.length + beside().length > width) kept = kept.filter((part) => part.rank !== rank);
+  return shortened(name, Math.max(8, width - beside().length)) + beside();
 }
 
 export function duration(seconds: number): string {
