@@ -18,7 +18,7 @@ const commands: Readonly<Record<string, Row>> = {
     summary: 'run the variants of an experiment; the quickstart by default',
     load: () => import('./compare.ts'),
   },
-  runs: { summary: 'list the runs that are stored', load: () => import('./runs.ts') },
+  runs: { summary: 'list the runs that are stored, or remove some', load: () => import('./runs.ts') },
   show: { summary: 'one run: results, cost, machine, settings', load: () => import('./show.ts') },
   query: { summary: 'ask all runs a question in SQL', load: () => import('./query.ts') },
   report: {
@@ -49,6 +49,8 @@ function strict(command: Command): Command {
 
 async function run(args: readonly string[]): Promise<void> {
   const program = new Command('dbench')
+    // Options belong to the command that they follow, even if the one before has options of that name.
+    .enablePositionalOptions()
     .description('Decentralized deep learning: white-box benchmark, adaptive topologies, consensus control.')
     .version(packageVersion(), '-v, --version')
     .addHelpText(

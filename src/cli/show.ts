@@ -55,7 +55,13 @@ export function command(): Command {
             'step',
             known(summary.stepMs, (ms) => `${number(ms, 3)} ms, ${percent(summary.computeShare)} of it computing`),
           ],
-          ['time', known(summary.seconds, duration)],
+          [
+            'training',
+            known(
+              summary.trainingSeconds,
+              (time) => `${duration(time)} of ${known(summary.seconds, duration)} with loading and evaluating`,
+            ),
+          ],
           [
             'machine',
             `${context.cpu}, ${context.cores} cores, node ${context.node}, ${context.platform}, load ${number(context.load, 2)}`,

@@ -1,47 +1,80 @@
 import { UserError } from '../base/error.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
 import type { Run } from '../store/runs.ts';
-import { bytes, number, table, textWidth, wrap } from './print.ts';
+import { bytes, columnsThatFit, number, table, textWidth, wrap } from './print.ts';
 import { duration } from './progress.ts';
 
 export const percent = (share: number | null | undefined) =>
   share === null || share === undefined ? '–' : (100 * share).toFixed(2);
 export const orDash = (value: number | null, show: (value: number) => string) => (value === null ? '–' : show(value));
 
-export function summaryTable(summaries: readonly RunSummary[], names = summaries.map(({ name }) => name)): string {
-  const rows = summaries.map((s, index) => [
-    names[index]!,
-    orDash(s.connections, (k) => number(k, 3)),
-    percent(s.accuracy?.mean),
-    percent(s.mergedAccuracy),
-    orDash(s.loss, (loss) => loss.toFixed(3)),
-    orDash(s.peakGini, (gini) => gini.toFixed(4)),
-    orDash(s.finalDistance, (distance) => number(distance, 3)),
-    orDash(s.sentBytes, bytes),
-    orDash(s.seconds, duration),
-    s.status === 'complete' ? '' : s.status,
-  ]);
-  const headers = [
-    'implementation',
-    'connections',
-    'test %',
-    'merged %',
-    'loss',
-    'peak Gini',
-    'final Ξ',
-    'sent',
-    'time',
-    '',
-  ];
-  return table(headers, rows);
+interface Column {
+  readonly header: string;
+  /** What it means, as far as the header does not say it. */
+  readonly about: string;
+  show(summary: RunSummary): string;
 }
 
-export const legend = () =>
-  wrap(
-    'test: mean accuracy of the local models · merged: of their average · loss: on the test set · Gini: of per-replica tensor norms ' +
-      'before averaging · Ξ: distance of the replicas from their mean · sent: by one replica over the run',
-    textWidth(),
-  );
+const columns: readonly Column[] = [
+  {
+    header: 'connections',
+    about: 'neighbours per replica, mean over the steps',
+    show: (s) => orDash(s.connections, (k) => number(k, 3)),
+  },
+  {
+    header: 'test %',
+    about: 'accuracy of the replicas on the test set, mean',
+    show: (s) => percent(s.accuracy?.mean),
+  },
+  { header: 'merged %', about: 'accuracy of the average of all replicas', show: (s) => percent(s.mergedAccuracy) },
+  { header: 'loss', about: 'on the test set', show: (s) => orDash(s.loss, (loss) => loss.toFixed(3)) },
+  {
+    header: 'peak Gini',
+    about: 'inequality of the replicas’ tensor norms at its largest; 0: all equal',
+    show: (s) => orDash(s.peakGini, (gini) => gini.toFixed(4)),
+  },
+  {
+    header: 'final Ξ',
+    about: 'distance of the replicas from their mean in the end',
+    show: (s) => orDash(s.finalDistance, (distance) => number(distance, 3)),
+  },
+  { header: 'sent', about: 'by one replica over the run', show: (s) => orDash(s.sentBytes, bytes) },
+  {
+    header: 'training',
+    about: 'time of the steps, without loading and evaluating',
+    show: (s) => orDash(s.trainingSeconds, duration),
+  },
+];
+
+/** The least important first. */
+const drop = ['loss', 'merged %', 'final Ξ', 'peak Gini', 'training', 'connections'];
+
+function cellsOf(summaries: readonly RunSummary[], names: readonly string[]) {
+  const unfinished = summaries.some(({ status }) => status !== 'complete');
+  const headers = ['implementation', ...columns.map(({ header }) => header), ...(unfinished ? ['status'] : [])];
+  const rows = summaries.map((summary, index) => [
+    names[index]!,
+    ...columns.map(({ show }) => show(summary)),
+    ...(unfinished ? [summary.status] : []),
+  ]);
+  return { headers, rows };
+}
+
+const namesOf = (summaries: readonly RunSummary[]) => summaries.map(({ name }) => name);
+
+/** A row per run, as wide as the terminal allows. */
+export function summaryTable(summaries: readonly RunSummary[], names = namesOf(summaries)): string {
+  const { headers, rows } = cellsOf(summaries, names);
+  return table(headers, rows, ['status'], { drop });
+}
+
+/** What the columns mean that are shown. */
+export function legend(summaries: readonly RunSummary[] = [], names = namesOf(summaries)): string {
+  const { headers, rows } = cellsOf(summaries, names);
+  const shown = columnsThatFit(headers, rows, { drop });
+  const abouts = columns.filter(({ header }) => shown.includes(header));
+  return wrap(abouts.map(({ header, about }) => `${header.replace(/ %$/, '')}: ${about}`).join(' · '), textWidth());
+}
 
 /** One run that is damaged must not hide the others. */
 export async function summaryOrOutline(stored: Run): Promise<RunSummary> {

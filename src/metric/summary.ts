@@ -32,6 +32,9 @@ export interface RunSummary {
   readonly stepMs: number | null;
   /** Share of the step that is forward, backward and update. */
   readonly computeShare: number | null;
+  /** Of all steps together: without loading, evaluating and saving. */
+  readonly trainingSeconds: number | null;
+  /** From start to end, over all sittings. */
   readonly seconds: number | null;
   readonly paramsSha256: string | null;
 }
@@ -61,6 +64,7 @@ export function outlineRun(run: Run): RunSummary {
     gossips: null,
     stepMs: null,
     computeShare: null,
+    trainingSeconds: null,
     seconds: result?.seconds ?? null,
     paramsSha256: result?.paramsSha256 ?? null,
   };
@@ -94,5 +98,6 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     gossips: sum(steps.gossips),
     stepMs: finite(meanOfMeasured(steps.ms)),
     computeShare: finite(sum(steps.computeMs) / sum(steps.ms)),
+    trainingSeconds: sum(steps.ms) / 1000,
   };
 }

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { resolve } from '../experiment/experiment.ts';
+import type { RunSummary } from '../metric/summary.ts';
+import { conclusion } from './conclusion.ts';
+
+const given = {
+  replicas: 8,
+  data: { kind: 'mnist' },
+  model: { kind: 'mlp' },
+  batch: 8,
+  epochs: 1,
+  learningRate: { base: 0.1 },
+};
+
+function ended(name: string, accuracy: number, sentBytes: number, settings: object = {}) {
+  const [experiment] = resolve({ ...given, name, topology: { kind: name }, ...settings }, 'test');
+  const summary = { name, status: 'complete', accuracy: { mean: accuracy }, sentBytes } as RunSummary;
+  return { experiment: experiment!, summary };
+}
+
+const complete = ended('complete', 0.951, 3200);
+const ring = ended('ring', 0.9204, 100);
+
+it('says who loses, who is level, and for how many bytes', () => {
+  const runs = [complete, ended('exponential', 0.9554, 320), ended('torus', 0.9485, 3200), ring];
+  expect(conclusion(runs)).toBe(
+    'In this one run per variant, against complete with 95.10 %: ring loses 3.1 points. ' +
+      'Within half a point are exponential for 10 times fewer bytes and torus for the same bytes. Other seeds will move these numbers.',
+  );
+});
+
+it('takes the centralized run as the baseline if no topology is complete', () => {
+  const central = ended('C', 0.9, 200, { algorithm: { kind: 'centralized' }, topology: { kind: 'complete' } });
+  expect(conclusion([central, ring])).toContain('against C with 90.00 %: ring gains 2.0 points.');
+  expect(conclusion([central, complete])).toContain('against complete with 95.10 %: C loses 5.1 points.');
+});
+
+it('is silent without a baseline, over several seeds or tasks, and about runs that did not end', () => {
+  expect(conclusion([ring, ended('torus', 0.9, 100)])).toBeUndefined();
+  expect(conclusion([complete, ended('ring', 0.9, 100, { seed: 2 })])).toBeUndefined();
+  expect(conclusion([complete, ended('ring', 0.9, 100, { epochs: 2 })])).toBeUndefined();
+  expect(conclusion([complete, { ...ring, summary: { ...ring.summary, status: 'diverged' } }])).toBeUndefined();
+});

@@ -1,0 +1,61 @@
+import type { Experiment } from '../experiment/schema.ts';
+import type { RunSummary } from '../metric/summary.ts';
+import { taskOf } from '../report/settings.ts';
+import { number } from './print.ts';
+
+interface Ended {
+  readonly experiment: Experiment;
+  readonly summary: RunSummary;
+}
+
+/** Accuracies that differ by less, in points, count as level. */
+const margin = 0.5;
+
+/** What the others are held against: everyone averaging with everyone, or else centralized training. */
+const baselines: readonly ((experiment: Experiment) => boolean)[] = [
+  ({ algorithm, topology }) => algorithm.kind !== 'centralized' && topology.kind === 'complete',
+  ({ algorithm }) => algorithm.kind === 'centralized',
+];
+
+const points = ({ summary }: Ended) => 100 * summary.accuracy!.mean;
+
+/** `for 3.2 times fewer bytes` */
+function bytesText({ summary }: Ended, baseline: Ended): string {
+  const ratio = baseline.summary.sentBytes! / summary.sentBytes!;
+  if (!Number.isFinite(ratio) || ratio === 0) return '';
+  const [times, than] = ratio >= 1 ? [ratio, 'fewer'] : [1 / ratio, 'more'];
+  return times < 1.05 ? ' for the same bytes' : ` for ${number(times, times < 10 ? 2 : 3)} times ${than} bytes`;
+}
+
+/**
+ * What a comparison shows, in sentences, if it has a sensible baseline: runs of one task and scale with one seed, of which one averages
+ * over all replicas.
+ */
+export function conclusion(runs: readonly Ended[]): string | undefined {
+  const counted = runs.filter(({ summary }) => summary.status === 'complete' && summary.accuracy !== null);
+  const conditions = counted.map(({ experiment }) =>
+    JSON.stringify([experiment.replicas, experiment.seed, taskOf(experiment)]),
+  );
+  const baseline = baselines.map((fits) => counted.find(({ experiment }) => fits(experiment))).find(Boolean);
+  if (counted.length < 2 || new Set(conditions).size > 1 || baseline === undefined) return undefined;
+  const others = counted.filter((run) => run !== baseline);
+  const name = ({ summary }: Ended) => summary.name;
+  const listed = (texts: readonly string[]) =>
+    texts.length < 2 ? texts.join() : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
+  const apart = (verb: string, sign: number) => {
+    const found = others.filter((run) => sign * (points(run) - points(baseline)) > margin);
+    return found.map((run) => `${name(run)} ${verb} ${(sign * (points(run) - points(baseline))).toFixed(1)} points`);
+  };
+  const level = others.filter((run) => Math.abs(points(run) - points(baseline)) <= margin);
+  const clauses = [...apart('loses', -1), ...apart('gains', 1)];
+  return [
+    `In this one run per variant, against ${name(baseline)} with ${points(baseline).toFixed(2)} %:`,
+    ...(clauses.length === 0 ? [] : [`${listed(clauses)}.`]),
+    ...(level.length === 0
+      ? []
+      : [
+          `Within half a point ${level.length === 1 ? 'is' : 'are'} ${listed(level.map((run) => name(run) + bytesText(run, baseline)))}.`,
+        ]),
+    'Other seeds will move these numbers.',
+  ].join(' ');
+}
