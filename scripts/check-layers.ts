@@ -22,6 +22,7 @@ export const layers = [
   'store',
   'metric',
   'run.ts',
+  'carry-out.ts',
   'bench',
   'report',
   'cli',

@@ -1,5 +1,6 @@
 /** The public API: what the commands do, for programs. */
 export { UserError } from './base/error.ts';
+export { type Carried, type CarryOutOptions, carryOut, type Outcome } from './carry-out.ts';
 export type { Event } from './engine/event.ts';
 export { loadExperiment, loadPlan, type Planned, resolve } from './experiment/experiment.ts';
 export type { Experiment } from './experiment/schema.ts';
@@ -8,7 +9,7 @@ export { buildReport, type ReportOptions } from './report/build.ts';
 export { exportTables, type TableFormat } from './report/export.ts';
 export type { Report } from './report/report.ts';
 export { type Progress, type RunOptions, resume, run } from './run.ts';
-export { findRun, listRuns, type Run, standing } from './store/runs.ts';
+export { findRun, listRuns, type Run, type Standing, type Status, standing } from './store/runs.ts';
 export { Tables, tidyTables } from './store/tables.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';
 export { buildTopology, type Topology } from './topology/topology.ts';

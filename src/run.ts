@@ -36,6 +36,8 @@ export interface RunOptions {
   readonly backend?: BackendChoice | undefined;
   /** Ends the run after the step it is in; it can be resumed. */
   readonly signal?: AbortSignal | undefined;
+  /** Stored with a new run: it tells the attempts of one command with --launch from other runs. */
+  readonly launch?: string | undefined;
 }
 
 /** What a run tells while it goes on. */
@@ -51,7 +53,8 @@ export async function* run(experiment: Experiment, options: RunOptions): AsyncGe
   const dataset = await dataFor(experiment, world);
   if (world.rank > 0) return yield* follow(experiment, dataset, options);
   const backend = await chooseBackend(options.backend);
-  const context = machineContext(threads, { name: backend, version: await backendVersion(backend) }, world);
+  const machine = machineContext(threads, { name: backend, version: await backendVersion(backend) }, world);
+  const context = { ...machine, launch: options.launch };
   yield* go(createRun(options.root, experiment, context), dataset, { ...options, backend });
 }
 

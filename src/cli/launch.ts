@@ -1,16 +1,13 @@
 import { spawn } from 'node:child_process';
-import { randomUUID } from 'node:crypto';
-import { appendFileSync, existsSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
 import { UserError } from '../base/error.ts';
-import { findRun, readResult } from '../store/runs.ts';
 
 export interface LaunchOptions {
   readonly launch?: string;
   readonly retries: number;
-  readonly journal?: string;
+  /** What tells this command and all its attempts from others. */
+  readonly launched?: string;
 }
 
 export const launchOption = () =>
@@ -24,25 +21,14 @@ export function retriesOption(): Option {
   };
   return new Option(
     '--retries <count>',
-    'with --launch: start again so often when a rank is lost, from the newest checkpoint',
+    'with --launch: how often to start again if a rank is lost, from the newest checkpoint',
   )
     .argParser(parse)
     .default(0);
 }
 
-/** Where a launched command notes the runs it has begun, so that the next attempt goes on with them. */
-export const journalOption = () => new Option('--journal <file>').hideHelp();
-
-/** Runs that an earlier attempt at this command has begun, in the order of its list; and a way to note one more. */
-export function journal(path: string | undefined): { readonly begun: readonly string[]; note(id: string): void } {
-  const begun = path !== undefined && existsSync(path) ? readFileSync(path, 'utf8').split('\n').filter(Boolean) : [];
-  return {
-    begun,
-    note: (id) => {
-      if (path !== undefined) appendFileSync(path, `${id}\n`);
-    },
-  };
-}
+/** Given to the ranks of every attempt: runs that an earlier one began are known by it and resumed. */
+export const launchedOption = () => new Option('--launched <id>').hideHelp();
 
 /** The same command without the options that are the launching process's own. */
 export function launchedArguments(args: readonly string[]): string[] {
@@ -75,30 +61,20 @@ export function lostRank(told: string): string | undefined {
 /** Exit codes after which another attempt would end the same way: done, a user's mistake, stopped by hand. */
 const final = [0, 2, 130];
 
-/** Not told by the ranks' exit code, after which they would be started again. */
-const diverged = (runs: string, ids: readonly string[]) =>
-  ids.some((id) => readResult(findRun(runs, id))?.status === 'diverged');
-
-/** Starts the command of this process under a launcher, and again where a rank was lost. */
-export async function launch(command: string, retries: number, runs: string): Promise<void> {
-  // Beside the runs: rank 0 may be on another machine.
-  const file = join(runs, `.launch-${randomUUID()}`);
+/** Starts the command of this process under a launcher, and again if a rank was lost. The exit code of the last attempt. */
+export async function launch(command: string, retries: number, launched: string): Promise<number> {
   const main = fileURLToPath(new URL('./main.js', import.meta.url));
-  const args = [process.execPath, main, ...launchedArguments(process.argv.slice(2)), '--journal', file];
-  try {
-    for (let attempt = 0; ; attempt++) {
-      const { code, told } = await attemptOnce(command, args);
-      const lost = lostRank(told);
-      if (lost !== undefined) console.error(`dbench: ${lost}`);
-      if (final.includes(code) || attempt === retries) {
-        if (!final.includes(code) && retries > 0) console.error(`dbench: given up after ${retries} retries`);
-        process.exitCode = code === 0 && diverged(runs, journal(file).begun) ? 1 : code;
-        return;
-      }
-      console.error(`dbench: the ranks ended with code ${code}; starting them again (${attempt + 1} of ${retries})`);
+  const args = [process.execPath, main, ...launchedArguments(process.argv.slice(2)), '--launched', launched];
+  for (let attempt = 0; ; attempt++) {
+    const { code, told } = await attemptOnce(command, args);
+    const lost = lostRank(told);
+    if (lost !== undefined) console.error(`dbench: ${lost}`);
+    if (final.includes(code)) return code;
+    if (attempt === retries) {
+      if (retries > 0) console.error(`dbench: given up after ${retries} retries`);
+      return code;
     }
-  } finally {
-    rmSync(file, { force: true });
+    console.error(`dbench: the ranks ended with code ${code}; starting them again (${attempt + 1} of ${retries})`);
   }
 }
 

@@ -1,25 +1,18 @@
-import { UserError } from '../base/error.ts';
 import { openWorld, type TransportChoice } from '../transport/choose.ts';
 import type { World } from '../transport/world.ts';
-import { type LaunchOptions, launch } from './launch.ts';
 
-export interface TogetherOptions extends LaunchOptions {
+export interface TogetherOptions {
   readonly runs: string;
   readonly transport: TransportChoice;
   readonly timeout: number;
   readonly survive?: true;
 }
 
-/** Carries out a command together with the other processes that a launcher started, if one did; or has one start them. */
+/** Carries out a command together with the other processes that a launcher started, if one did. */
 export async function together(
   options: TogetherOptions,
   work: (world: World) => Promise<{ readonly lost: boolean }>,
 ): Promise<void> {
-  if (options.launch !== undefined) return launch(options.launch, options.retries, options.runs);
-  if (options.retries > 0)
-    throw new UserError('--retries is for ranks that are started with --launch', {
-      hint: 'as in: dbench run FILE --launch "mpirun -n 4" --retries 3',
-    });
   const { transport, timeout: timeoutSeconds, survive } = options;
   const world = await openWorld(transport, { timeoutSeconds, survive });
   if (world.rank === 0 && world.size > 1)

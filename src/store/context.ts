@@ -22,6 +22,8 @@ export interface Context {
   readonly backend: string;
   /** Of the library behind it. */
   readonly backendVersion: string;
+  /** The command with --launch that started its ranks: attempts of the same command have the same. */
+  readonly launch?: string | undefined;
 }
 
 function commit(): string | null {

@@ -211,11 +211,17 @@ export function refuseSameIds(runs: readonly Run[]): void {
   }
 }
 
-/** What an experiment has come to in this root, by the run that is furthest; undefined: it was never started. */
+export interface Standing {
+  readonly run: Run;
+  readonly status: Status;
+}
+
+/** What an experiment has come to in this root, by the run that is furthest of those that count; undefined: it was never started. */
 export function standing(
   root: string,
   experiment: Experiment,
-): { readonly run: Run; readonly status: Status } | undefined {
+  counts: (run: Run) => boolean = () => true,
+): Standing | undefined {
   const base = idOf(experiment);
   const wanted = JSON.stringify(experiment);
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
@@ -227,6 +233,7 @@ export function standing(
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
   const steps = (run: Run) => checkpointsIn(run.checkpoints).at(-1) ?? 0;
   return runs
+    .filter(counts)
     .map((run) => ({ run, status: statusOf(run) }))
     .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || steps(b.run) - steps(a.run))[0];
 }

@@ -75,7 +75,7 @@ describe('a sweep', () => {
   it('is run whole, and not again', () => {
     const file = write('whole.json', { epochs: 2, sweep: { seed: [1, 2], replicas: [4, 8] } });
     const first = dbench('run', file, '--runs', 'whole', '--json');
-    expect(first.stderr).toContain('8 runs: 0 done before, 0 to go on with, 8 to start');
+    expect(first.stderr).toContain('8 runs: 0 done before, 0 to resume, 8 to start');
     expect(first.stderr).toMatch(/^2\/8 {2}full seed=1 replicas=4 .* test /m);
     expect(first.stderr).toContain('8 runs: 8 complete');
     expect(first.status).toBe(0);
@@ -92,7 +92,7 @@ describe('a sweep', () => {
     );
     const kept = results('whole');
     const second = dbench('compare', file, '--runs', 'whole', '--json');
-    expect(second.stderr).toContain('8 runs: 8 done before, 0 to go on with, 0 to start');
+    expect(second.stderr).toContain('8 runs: 8 done before, 0 to resume, 0 to start');
     expect(second).toMatchObject({ status: 0, stdout: first.stdout });
     expect(results('whole')).toEqual(kept);
     expect(readdirSync(join(folder, 'whole'))).toHaveLength(8);
@@ -124,12 +124,12 @@ describe('a sweep', () => {
       child.kill(signal);
       const [code] = await ended;
       expect(code).toBe(signal === 'SIGINT' ? 130 : null);
-      if (signal === 'SIGINT') expect(await said(/$/)).toMatch(/stopped; the same command goes on/);
+      if (signal === 'SIGINT') expect(await said(/$/)).toMatch(/stopped; the same command runs what is left/);
       const before = results(signal);
       expect(Object.keys(before)).toHaveLength(signal === 'SIGINT' ? 2 : 1);
 
       const again = dbench('run', file, '--runs', signal, '--json');
-      expect(again.stderr).toContain('3 runs: 1 done before, 1 to go on with, 1 to start');
+      expect(again.stderr).toContain('3 runs: 1 done before, 1 to resume, 1 to start');
       expect(again.status).toBe(0);
       const rows = rowsOf(again.stdout);
       expect(rows.map(({ status }) => status)).toEqual(Array(3).fill('complete'));

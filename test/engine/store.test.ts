@@ -127,7 +127,9 @@ it('variants that were not reached are named, and one that diverges sets the exi
   const stopped = await dbench(['run', 'small.json', ...long, '--set', compare, '--runs', 'two'], folder, end);
   expect(stopped).toMatchObject({
     status: 130,
-    stderr: expect.stringMatching(/go on with: .*\nnot started: second\n/),
+    stderr: expect.stringMatching(
+      /stopped; resume with: dbench run --resume .*\nstopped; not started: second\n.* --continue /,
+    ),
   });
   const diverged = await dbench(['run', 'small.json', '--set', 'learningRate.base=1e30', '--json'], folder);
   const launched = await dbench(
