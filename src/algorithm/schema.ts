@@ -6,7 +6,10 @@ export const algorithmSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('centralized').describe('average gradients over all replicas, then step') }),
   z.strictObject({
     kind: z.literal('dpsgd').describe('step alone, average parameters with the neighbours'),
-    order: z.enum(['adapt-then-combine', 'combine-then-adapt']).default('adapt-then-combine'),
+    order: z
+      .enum(['adapt-then-combine', 'combine-then-adapt'])
+      .default('adapt-then-combine')
+      .describe('step first and then average, or the other way round'),
     localSteps: z.int().min(1).default(1).describe('steps between two averagings'),
     finalMerge,
   }),
@@ -23,7 +26,7 @@ export const consensusSchema = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('none').describe('one gossip a step') }),
   z.strictObject({
     kind: z.literal('fixed').describe('keep Ξ below a fraction of the uncontrolled distance'),
-    fraction: z.number().gt(0).max(1).default(0.25),
+    fraction: z.number().gt(0).max(1).default(0.25).describe('of Ξ_max'),
     maxDistance: z
       .number()
       .gt(0)
@@ -34,14 +37,14 @@ export const consensusSchema = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('adaptive').describe('keep Ξ below scale × learning rate × mean gradient norm'),
-    scale: z.number().gt(0).default(1),
+    scale: z.number().gt(0).default(1).describe('factor of the target'),
     beta: z.number().min(0).lt(1).default(0.95).describe('memory of the gradient norm'),
     cap,
     ...phase,
   }),
   z.strictObject({
     kind: z.literal('critical').describe('keep Ξ below a fraction of the estimated critical distance Γ'),
-    fraction: z.number().gt(0).default(1),
+    fraction: z.number().gt(0).default(1).describe('of Γ'),
     cap,
     ...phase,
   }),

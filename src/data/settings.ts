@@ -22,7 +22,9 @@ export const partitionSchema = z.discriminatedUnion('kind', [
 
 export type PartitionSettings = z.output<typeof partitionSchema>;
 
-const partition = partitionSchema.prefault({ kind: 'iid' });
+const partition = partitionSchema
+  .prefault({ kind: 'iid' })
+  .describe('how the training samples are dealt to the replicas; no sample goes to two');
 
 /** Settings of every classification set. */
 export const sampleSettings = {

@@ -17,36 +17,46 @@ const someOf = z.union([z.literal('all'), z.int().min(1)]).default('all');
 
 const shape = {
   name,
-  description: z.string().optional(),
+  description: z.string().optional().describe('free text'),
   seed: z.int().min(0).max(maxSeed).default(1).describe('every random number of the run follows from it'),
   replicas: z.int().min(1).max(20_000).describe('model copies that train together'),
-  data: dataSchema,
-  model: modelSchema,
+  data: dataSchema.describe('what is learned, and how it is dealt to the replicas'),
+  model: modelSchema.describe('the network that every replica trains'),
   batch: z.int().min(1).describe('samples per replica and step'),
-  epochs: z.int().min(1),
-  optimizer: optimizerSchema.prefault({ kind: 'sgd' }),
-  learningRate: learningRateSchema,
-  algorithm: algorithmSchema.prefault({ kind: 'dpsgd' }),
+  epochs: z.int().min(1).describe('passes over the training samples'),
+  optimizer: optimizerSchema.prefault({ kind: 'sgd' }).describe('how a gradient becomes an update'),
+  learningRate: learningRateSchema.describe('the learning rate over the run'),
+  algorithm: algorithmSchema.prefault({ kind: 'dpsgd' }).describe('what a step does with gradients and parameters'),
   topology: scheduleSchema
     .prefault({ kind: 'ring' })
     .describe('who averages with whom; not used by the centralized algorithm'),
-  consensus: consensusSchema.prefault({ kind: 'none' }),
+  consensus: consensusSchema
+    .prefault({ kind: 'none' })
+    .describe('consensus control: average again until the replicas are close enough'),
   probes: z
     .strictObject({
-      everySteps: z.int().min(1).default(1),
+      everySteps: z.int().min(1).default(1).describe('measure at every so many steps'),
       norms: z.boolean().default(true).describe('L2 norm of every tensor on every replica, before averaging'),
       distance: z.boolean().default(true).describe('consensus distance Ξ'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('what is measured during the run'),
   evaluation: z
     .strictObject({
-      everyEpochs: z.int().min(1).default(1),
+      everyEpochs: z.int().min(1).default(1).describe('evaluate after every so many epochs, and at the end'),
       replicas: someOf.describe('how many local models to evaluate'),
       samples: someOf.describe('how many test samples to evaluate on'),
       merged: z.boolean().default(true).describe('evaluate the average of all replicas as well'),
     })
-    .prefault({}),
-  checkpoints: z.strictObject({ everyEpochs: z.int().min(1).default(1), keep: z.int().min(1).default(2) }).prefault({}),
+    .prefault({})
+    .describe('accuracy and loss on the test set'),
+  checkpoints: z
+    .strictObject({
+      everyEpochs: z.int().min(1).default(1).describe('save after every so many epochs'),
+      keep: z.int().min(1).default(2).describe('newest checkpoints that are kept'),
+    })
+    .prefault({})
+    .describe('from which an interrupted run is resumed'),
 };
 
 /** One run, fully specified: all the defaults of an experiment are in this schema and those it is made of. */

@@ -9,7 +9,7 @@ import { fanInUniform, filled, uniform } from './layout.ts';
 export const lstmSchema = z
   .strictObject({
     kind: z.literal('lstm').describe('a language model: words in, the next word out'),
-    layers: z.int().min(1).default(3),
+    layers: z.int().min(1).default(3).describe('LSTM layers'),
     hidden: z.int().min(1).default(650).describe('width of every layer'),
     embedding: z.int().min(1).optional().describe('width of the word vectors; that of the layers unless given'),
     tied: z.boolean().default(true).describe('the decoder uses the embedding table'),

@@ -10,7 +10,10 @@ const activations = { relu, tanh, sigmoid, gelu };
 export const mlpSchema = z.strictObject({
   kind: z.literal('mlp').describe('dense layers'),
   hidden: z.array(z.int().min(1)).default([128]).describe('widths of the hidden layers'),
-  activation: z.enum(Object.keys(activations) as (keyof typeof activations)[]).default('relu'),
+  activation: z
+    .enum(Object.keys(activations) as (keyof typeof activations)[])
+    .default('relu')
+    .describe('between the layers'),
   dropout: z.number().min(0).lt(1).default(0).describe('share of hidden values left out in training'),
 });
 

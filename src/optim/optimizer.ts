@@ -4,7 +4,7 @@ import { adam, chain, clipByGlobalNorm, momentum, parameterKinds, type Transform
 
 const fraction = z.number().min(0).lt(1);
 const common = {
-  weightDecay: z.number().min(0).default(0),
+  weightDecay: z.number().min(0).default(0).describe('share of a parameter that is added to its gradient'),
   decayExcept: z
     .array(z.enum(parameterKinds))
     .default(['norm', 'bias'])
@@ -12,9 +12,9 @@ const common = {
   clipNorm: z.number().gt(0).optional().describe('scale gradients down to this norm over all tensors'),
 };
 const adamSettings = {
-  beta1: fraction.default(0.9),
-  beta2: fraction.default(0.999),
-  epsilon: z.number().gt(0).default(1e-8),
+  beta1: fraction.default(0.9).describe('memory of the mean gradient'),
+  beta2: fraction.default(0.999).describe('memory of the mean squared gradient'),
+  epsilon: z.number().gt(0).default(1e-8).describe('added to the root of the mean squared gradient'),
 };
 
 /** The optimizers an experiment can name. */
@@ -22,20 +22,28 @@ export const optimizerSchema = z.discriminatedUnion('kind', [
   z
     .strictObject({
       kind: z.literal('sgd').describe('stochastic gradient descent'),
-      momentum: fraction.default(0),
-      nesterov: z.boolean().default(false),
+      momentum: fraction.default(0).describe('share of the last update that is kept'),
+      nesterov: z.boolean().default(false).describe('Nesterov’s momentum, which looks ahead'),
       ...common,
     })
     .refine(
       ({ momentum, nesterov }) => !nesterov || momentum > 0,
       'nesterov needs a momentum above 0, as in momentum: 0.9',
     ),
-  z.strictObject({ kind: z.literal('adam'), ...adamSettings, ...common }),
+  z.strictObject({
+    kind: z.literal('adam').describe('Adam, weight decay as part of the gradient'),
+    ...adamSettings,
+    ...common,
+  }),
   z.strictObject({
     kind: z.literal('adamw').describe('Adam with decoupled weight decay'),
     ...adamSettings,
     ...common,
-    weightDecay: z.number().min(0).default(0.01),
+    weightDecay: z
+      .number()
+      .min(0)
+      .default(0.01)
+      .describe('share of a parameter that is taken away per step, × learning rate'),
   }),
 ]);
 export type OptimizerSettings = DeepReadonly<z.output<typeof optimizerSchema>>;

@@ -72,25 +72,26 @@ export const learningRateSchema = z.strictObject({
     .number()
     .min(0)
     .optional()
-    .describe('rate at the start of the warm-up; by default the unscaled base, or 0 where nothing is scaled'),
+    .describe('rate at the start of the warm-up; by default the unscaled base, or 0 if nothing is scaled'),
   schedule: z
     .discriminatedUnion('kind', [
-      z.strictObject({ kind: z.literal('constant') }),
+      z.strictObject({ kind: z.literal('constant').describe('the rate stays') }),
       z.strictObject({
         kind: z.literal('multi-step').describe('× factor at each of the epochs'),
-        epochs: z.array(z.number().min(0)).min(1),
-        factor: z.number().gt(0).lt(1).default(0.1),
+        epochs: z.array(z.number().min(0)).min(1).describe('when the rate drops; fractions of an epoch are allowed'),
+        factor: z.number().gt(0).lt(1).default(0.1).describe('what the rate is multiplied by at each drop'),
       }),
       z.strictObject({
         kind: z.literal('cosine').describe('down to a share of the rate over the run'),
-        end: z.number().min(0).lt(1).default(0),
+        end: z.number().min(0).lt(1).default(0).describe('share of the rate at the end of the run'),
       }),
       z.strictObject({
         kind: z.literal('one-cycle').describe('up to the rate, then down to almost nothing'),
         rise: z.number().gt(0).lt(1).default(0.3).describe('share of the run spent going up'),
       }),
     ])
-    .prefault({ kind: 'constant' }),
+    .prefault({ kind: 'constant' })
+    .describe('how the rate changes after the warm-up'),
   scaling: z
     .strictObject({
       kind: z
@@ -101,9 +102,10 @@ export const learningRateSchema = z.strictObject({
         .union([z.enum(['topology', 'world']), z.number().gt(0)])
         .default('topology')
         .describe('s: neighbours + 1, number of replicas, or a number'),
-      baseBatch: z.int().min(1).default(256),
+      baseBatch: z.int().min(1).default(256).describe('samples per step for which the base rate was chosen'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('how the base rate grows with the samples of a step'),
 });
 export type LearningRateSettings = DeepReadonly<z.output<typeof learningRateSchema>>;
 

@@ -43,8 +43,14 @@ const piecewise = z
   .strictObject({
     kind: z.literal('piecewise').describe('one topology after the other'),
     phases: z
-      .array(z.strictObject({ from: z.int().min(0).describe('first epoch of this phase'), topology: topologySchema }))
-      .min(1),
+      .array(
+        z.strictObject({
+          from: z.int().min(0).describe('first epoch of this phase'),
+          topology: topologySchema.describe('any kind above'),
+        }),
+      )
+      .min(1)
+      .describe('in the order of their first epochs, from 0'),
   })
   .refine(({ phases }) => phases.length === 0 || phases[0]!.from === 0, 'the first phase must be from epoch 0')
   .refine(

@@ -108,7 +108,7 @@ export const images = dataSet({
   name: 'images',
   summary: 'JPEG or PNG files, a folder per class',
   settings: {
-    path: z.string().min(1),
+    path: z.string().min(1).describe('folder with train/ and val/, in each a folder of images per class'),
     size: z.int().min(8).default(224).describe('side in pixels after cropping'),
     augment,
     ...sampleSettings,

@@ -50,7 +50,7 @@ export const synthetic = dataSet({
   summary: 'seeded Gaussian classes',
   settings: {
     ...sampleSettings,
-    classes: z.int().min(2).default(10),
+    classes: z.int().min(2).default(10).describe('number of classes'),
     shape: z.array(z.int().min(1)).min(1).default([32]).describe('shape of one sample'),
     noise: z
       .number()
