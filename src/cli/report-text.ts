@@ -1,4 +1,6 @@
-import type { Correlation, Estimate, Group, Observation, Report } from '../report/report.ts';
+import { differenceIn, isClear } from '../report/difference.ts';
+import type { Comparison, Correlation, Estimate, Group, Observation, Report } from '../report/report.ts';
+import { inPoints, minus } from '../report/words.ts';
 import { bytes, number, table, wrap } from './print.ts';
 import { duration } from './progress.ts';
 
@@ -11,67 +13,108 @@ interface Section {
 }
 
 const dash = '–';
-const minus = (text: string) => text.replace('-', '−');
 const mean = (value: Estimate | null, show: (value: number) => string) => (value === null ? dash : show(value.mean));
 const percent = (share: number) => (100 * share).toFixed(2);
-const accuracy = (value: Estimate | null) =>
-  value === null ? dash : `${percent(value.mean)}${value.half === null ? '' : ` ± ${percent(value.half)}`}`;
+const accuracy = (value: Estimate | null) => (value === null ? dash : inPoints(value));
 const correlation = ({ rho, p }: Correlation) =>
   rho === null ? dash : `${minus(rho.toFixed(2))} (${Number(p!.toPrecision(2))})`;
 
-const resultLegend = [
-  'test: accuracy of the local models, mean ± 95 % interval over seeds',
-  'merged: of their average',
-  'loss: on the test set',
-  'peak Gini: of per-replica tensor norms before averaging, and at which share of the steps',
-  'rank: by Gini among decentralized ones, 1 the least, mean over steps and tensors',
-  'Ξ: distance of the replicas from their mean',
-  'sent: by one replica',
-  'time: of training alone',
-].join(' · ');
+/** A column of the results: its header, what it means, and what it says of a group. */
+type Column = readonly [header: string, about: string, show: (group: Group) => string];
 
-/** What every implementation came to. */
-function results({ comparisons, groups, runs }: Report): Section[] {
-  const unfinished = (group: Group) => {
+function resultColumns({ groups, runs }: Report, comparison: Comparison): readonly Column[] {
+  const controlled = groups.some((group) => runs[group.runs[0]!]!.experiment.consensus.kind !== 'none');
+  const rankOf = (group: Group) => comparison.rank.all[comparison.ranked.indexOf(groups.indexOf(group))] ?? null;
+  const seeds = (group: Group) => {
     const states = group.runs.map((index) => runs[index]!.summary.status).filter((status) => status !== 'complete');
     return [...(group.complete > 0 ? [number(group.complete)] : []), ...new Set(states)].join(', ');
   };
-  return comparisons.map((comparison, place) => ({
-    title: `Results, ${comparison.label}`,
-    headers: [
-      'implementation',
+  return [
+    [
       'connections',
-      'test %',
-      'merged %',
-      'loss',
-      'peak Gini',
-      'at',
-      'rank',
-      'final Ξ',
-      'sent',
-      'time',
-      'seeds',
+      `neighbours per replica, mean over the steps${controlled ? '; under consensus control, times the gossips' : ''}`,
+      ({ connections }) => mean(connections, (k) => number(k, 3)),
     ],
-    rows: comparison.groups.map((index) => {
-      const group = groups[index]!;
-      const rank = comparison.rank.all[comparison.ranked.indexOf(index)] ?? null;
-      return [
-        group.name,
-        mean(group.connections, (k) => number(k, 3)),
-        accuracy(group.accuracy),
-        mean(group.mergedAccuracy, percent),
-        mean(group.loss, (loss) => loss.toFixed(3)),
-        mean(group.peakGini, (gini) => gini.toFixed(4)),
-        mean(group.peakGiniAt, (at) => `${(100 * at).toFixed(0)} %`),
-        rank === null ? dash : rank.toFixed(2),
-        mean(group.finalDistance, (distance) => number(distance, 3)),
-        mean(group.sentBytes, bytes),
-        mean(group.seconds, duration),
-        unfinished(group),
-      ];
-    }),
-    legend: place < comparisons.length - 1 ? '' : resultLegend,
-  }));
+    ...(controlled
+      ? [['gossips', 'averagings per step', ({ gossips }: Group) => mean(gossips, (n) => number(n, 3))] as const]
+      : []),
+    ['test %', 'accuracy of the local models, mean ± 95 % interval over seeds', (group) => accuracy(group.accuracy)],
+    ['merged %', 'of their average', ({ mergedAccuracy }) => mean(mergedAccuracy, percent)],
+    ['loss', 'on the test set', ({ loss }) => mean(loss, (value) => value.toFixed(3))],
+    [
+      'peak Gini',
+      'of per-replica tensor norms before averaging, mean over the tensors; in the first steps those that start at 0 make up most of it',
+      ({ peakGini }) => mean(peakGini, (gini) => gini.toFixed(4)),
+    ],
+    [
+      'at',
+      'share of the steps before that peak',
+      ({ peakGiniAt }) => mean(peakGiniAt, (at) => `${(100 * at).toFixed(0)} %`),
+    ],
+    [
+      'rank',
+      'by Gini among decentralized ones, 1 the least, mean over steps and tensors',
+      (group) => rankOf(group)?.toFixed(2) ?? dash,
+    ],
+    [
+      'final Ξ',
+      'distance of the replicas from their mean',
+      ({ finalDistance }) => mean(finalDistance, (d) => number(d, 3)),
+    ],
+    ['sent', 'by one replica', ({ sentBytes }) => mean(sentBytes, bytes)],
+    ['training', 'time of the steps, without evaluation', (group) => mean(group.seconds, duration)],
+    ['seeds', 'complete runs, and how others ended', seeds],
+  ];
+}
+
+/** What every implementation came to. */
+function results(report: Report): Section[] {
+  return report.comparisons.map((comparison, place) => {
+    const columns = resultColumns(report, comparison);
+    const legend = columns.map(([header, about]) => `${header.replace(/ %$/, '')}: ${about}`).join(' · ');
+    return {
+      title: `Results, ${comparison.label}`,
+      headers: ['implementation', ...columns.map(([header]) => header)],
+      rows: comparison.groups.map((index) => {
+        const group = report.groups[index]!;
+        return [group.name, ...columns.map(([, , show]) => show(group))];
+      }),
+      legend: place < report.comparisons.length - 1 ? '' : legend,
+    };
+  });
+}
+
+/** A terminal shows all pairs of so many implementations. */
+const mostPaired = 8;
+
+/** What the differences can tell. */
+const noise = ({ differences }: Comparison) =>
+  differences.some(({ accuracy }) => accuracy !== null && accuracy.half !== null)
+    ? 'in points, seed by seed over common seeds, ± 95 % interval · *: beyond noise, the interval excludes 0; of 20 pairs that do not differ about one gets it by chance'
+    : 'in points, of one seed: without more seeds no difference can be told from noise';
+
+/** How much more accurate the implementation of a row is than that of a column. */
+function differences({ comparisons, groups }: Report, short: boolean): Section[] {
+  return comparisons.flatMap((comparison) => {
+    const complete = comparison.groups.filter((index) => groups[index]!.complete > 0);
+    if (complete.length < 2) return [];
+    const best = complete.reduce((a, b) => (groups[b]!.accuracy!.mean > groups[a]!.accuracy!.mean ? b : a));
+    const against = short && complete.length > mostPaired ? [best] : complete;
+    const cell = (a: number, b: number) => {
+      if (a === b) return '';
+      const difference = differenceIn(comparison, a, b);
+      return difference === null ? dash : `${inPoints(difference)}${isClear(difference) ? '*' : ' '}`;
+    };
+    const rest = against.length < complete.length ? [' · all pairs: --md, --json, --html'] : [];
+    return [
+      {
+        title: `Differences in test accuracy, ${comparison.label}`,
+        headers: ['row − column', ...against.map((index) => groups[index]!.name)],
+        rows: complete.map((a) => [groups[a]!.name, ...against.map((b) => cell(a, b))]),
+        legend: `${noise(comparison)}${rest.join('')}`,
+      },
+    ];
+  });
 }
 
 /** What it took to reach an accuracy. */
@@ -83,7 +126,7 @@ function costs({ comparisons, groups }: Report): Section[] {
     const cell = ({ runs, epochs, sentBytes, seconds }: Group['reached'][number], group: Group) => {
       if (runs === 0) return 'never';
       const cost = `${number(epochs!.mean, 2)} · ${bytes(sentBytes!.mean)} · ${seconds!.mean.toPrecision(2)} s`;
-      return runs < group.runs.length ? `${cost} (${runs} of ${group.runs.length})` : cost;
+      return runs < group.complete ? `${cost} (${runs} of ${group.complete})` : cost;
     };
     return [
       {
@@ -103,13 +146,14 @@ function correlations({ comparisons }: Report): Section[] {
   return [
     {
       title: 'Spearman’s ρ with the final accuracy',
-      headers: ['scale', 'implementations', 'connections', 'variance rank', 'of early steps', 'of late steps'],
+      headers: ['scale', 'points', 'connections', 'variance rank', 'early', 'late'],
       rows: told.map(({ label, connectionsAccuracy, varianceAccuracy }) => [
         label,
         number(connectionsAccuracy.points),
         ...[connectionsAccuracy, varianceAccuracy, varianceAccuracy.early, varianceAccuracy.late].map(correlation),
       ]),
-      legend: 'in brackets: two-sided permutation p-value · early: the first fifth of the steps',
+      legend:
+        'points: decentralized implementations · in brackets: two-sided permutation p-value · early, late: ranks of the first fifth of the steps, of the others',
     },
   ];
 }
@@ -131,32 +175,59 @@ function scalings({ scaling, groups }: Report): Section[] {
   ];
 }
 
-/** In short: of several scales, costs only at the largest. */
+/** In short: of several scales, differences and costs only at the largest. */
 const sectionsOf = (report: Report, short: boolean) => [
   ...results(report),
   ...scalings(report),
+  ...differences(report, short).slice(short ? -1 : 0),
   ...costs(report).slice(short ? -1 : 0),
   ...correlations(report),
 ];
 
-const verdict = ({ holds }: Observation) => (holds === null ? 'cannot be told' : holds ? 'holds' : 'does not hold');
+const verdict = ({ holds, needs }: Observation) =>
+  holds === null ? `cannot be told: needs ${needs}` : holds ? 'holds' : 'does not hold';
+
+/** The columns of a table in as few parts as fit into the width, the first column in each. */
+function parts({ headers, rows }: Section, width: number): string[] {
+  const [first, ...others] = headers.map((header, c) => Math.max(header.length, ...rows.map((row) => row[c]!.length)));
+  const blocks: number[][] = [];
+  let used = 0;
+  others.forEach((wide, index) => {
+    if (blocks.length === 0 || used + 2 + wide > width) {
+      blocks.push([0]);
+      used = first!;
+    }
+    blocks.at(-1)!.push(index + 1);
+    used += 2 + wide;
+  });
+  const pick = (block: readonly number[]) => (row: readonly string[]) => block.map((column) => row[column]!);
+  return blocks.map((block) => table(pick(block)(headers), rows.map(pick(block)), [], { width }));
+}
 
 /** The report at a glance, for a terminal. */
 export function reportText(report: Report, width: number): string {
-  const sections = sectionsOf(report, true).map(({ title, headers, rows, legend }) =>
-    [title, '', table(headers, rows), ...(legend === '' ? [] : [wrap(legend, width)])].join('\n'),
+  const sections = sectionsOf(report, true).map((section) =>
+    [
+      section.title,
+      '',
+      parts(section, width).join('\n\n'),
+      ...(section.legend === '' ? [] : [wrap(section.legend, width)]),
+    ].join('\n'),
   );
+  const indented = (text: string) => (text === '' ? [] : [`   ${wrap(text, width - 3).replaceAll('\n', '\n   ')}`]);
   const observations = report.observations.map((observation, index) =>
     [
-      wrap(`${index + 1}. ${observation.claim} ${verdict(observation).toUpperCase()}`, width, '   '),
-      `   ${wrap(observation.finding, width - 3, '   ')}`,
+      wrap(`${index + 1}. ${observation.claim}`, width, '   '),
+      ...indented(verdict(observation).replace(/^[a-z ]+/, (words) => words.toUpperCase())),
+      ...indented(observation.finding),
+      ...indented(`Criterion: ${observation.criterion}`),
     ].join('\n'),
   );
   const notes = report.notes.map((note) => wrap(`- ${note}`, width, '  '));
   return [
-    report.title,
+    wrap(report.title, width),
     ...sections,
-    ['Observations', '', ...observations].join('\n'),
+    ['Claims of the paper', '', ...observations].join('\n'),
     ...(notes.length > 0 ? [['Notes', '', ...notes].join('\n')] : []),
   ].join('\n\n');
 }
@@ -177,8 +248,7 @@ export function reportMarkdown(report: Report): string {
   const observations = report.observations.map((observation) =>
     [
       `### ${observation.claim} **${verdict(observation)}**`,
-      '',
-      observation.finding,
+      ...(observation.finding === '' ? [] : ['', observation.finding]),
       ...(observation.details.length > 0 ? ['', ...observation.details.map((detail) => `- ${detail}`)] : []),
       '',
       `*Criterion: ${observation.criterion}*`,
@@ -187,7 +257,7 @@ export function reportMarkdown(report: Report): string {
   return [
     `# ${report.title}`,
     ...sections,
-    '## Observations',
+    '## Claims of the paper',
     ...observations,
     ...(report.notes.length > 0 ? [['## Notes', '', ...report.notes.map((note) => `- ${note}`)].join('\n')] : []),
   ].join('\n\n');

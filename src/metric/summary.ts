@@ -1,5 +1,6 @@
 import { checkpointsIn } from '../engine/checkpoint.ts';
 import { type Run, readResult, type Status, statusOf } from '../store/runs.ts';
+import { connectionsOf } from './connections.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
@@ -12,7 +13,7 @@ export interface RunSummary {
   readonly reason: string | null;
   readonly replicas: number;
   readonly steps: number;
-  /** Neighbours per replica, mean over the steps. */
+  /** Neighbours per replica, mean over the steps; under consensus control, times the gossips of each step. */
   readonly connections: number | null;
   /** On the test set, of the local models at the last evaluation. */
   readonly accuracy: (Hits & { readonly mean: number; readonly min: number; readonly max: number }) | null;
@@ -82,7 +83,7 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
   return {
     ...outline,
     steps: steps.step.length,
-    connections: finite(meanOfMeasured(steps.connections)),
+    connections: finite(meanOfMeasured(connectionsOf(run.experiment, series))),
     accuracy:
       hits === undefined
         ? null

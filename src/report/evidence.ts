@@ -27,7 +27,7 @@ const commonSeeds = ({ runs }: Facts, members: readonly Group[]): number => {
 /** What is missing for an interval; null if nothing is. */
 export function seedsMissing(facts: Facts, members: readonly Group[]): string | null {
   const seeds = commonSeeds(facts, members);
-  return seeds >= fewestSeeds ? null : `two or more seeds that all have (here ${seeds})`;
+  return seeds >= fewestSeeds ? null : `two or more seeds common to all (here ${seeds})`;
 }
 
 /** Whether its accuracy is final. */

@@ -1,6 +1,6 @@
 import type { Experiment } from '../experiment/schema.ts';
 import { type Estimate, estimate } from '../metric/estimate.ts';
-import { sum } from '../metric/figures.ts';
+import { finite, meanOfMeasured, sum } from '../metric/figures.ts';
 import { percentOf, pooled, shareOf } from '../metric/hits.ts';
 import { costTo } from '../metric/reach.ts';
 import type { Group } from './report.ts';
@@ -57,6 +57,7 @@ const figures = {
   mergedAccuracy: ({ summary }: Member) => summary.mergedAccuracy,
   loss: ({ summary }: Member) => summary.loss,
   connections: ({ summary }: Member) => summary.connections,
+  gossips: ({ series }: Member) => finite(meanOfMeasured(series.steps.gossips)),
   sentBytes: ({ summary }: Member) => summary.sentBytes,
   seconds: ({ series }: Member) => sum(series.steps.ms) / 1000,
   peakGini: (member: Member) => giniCourse(member).peakGini,
@@ -90,6 +91,7 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     mergedAccuracy: over(figures.mergedAccuracy),
     loss: over(figures.loss),
     connections: over(figures.connections),
+    gossips: over(figures.gossips),
     sentBytes: over(figures.sentBytes),
     seconds: over(figures.seconds),
     peakGini: over(figures.peakGini),

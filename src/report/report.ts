@@ -56,7 +56,7 @@ export interface RunReport {
     readonly loss: Band;
     readonly accuracy: Band;
     readonly learningRate: Column;
-    /** Neighbours per replica: k of Ada. */
+    /** Neighbours per replica: k of Ada; under consensus control, times the gossips of each step. */
     readonly connections: Column;
     readonly gossips: Column;
     readonly distance: Column;
@@ -104,6 +104,8 @@ export interface Group {
   readonly mergedAccuracy: Estimate | null;
   readonly loss: Estimate | null;
   readonly connections: Estimate | null;
+  /** Averagings with the neighbours per step. */
+  readonly gossips: Estimate | null;
   readonly sentBytes: Estimate | null;
   /** Of training alone, without evaluation. */
   readonly seconds: Estimate | null;

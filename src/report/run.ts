@@ -1,3 +1,4 @@
+import { connectionsOf } from '../metric/connections.ts';
 import { finite, meanOfMeasured, peakOf, tensorMeans } from '../metric/figures.ts';
 import { earlyShare } from '../metric/rank.ts';
 import { atEvaluations, spending } from '../metric/reach.ts';
@@ -45,14 +46,14 @@ export function runReport(member: Member, group: number): RunReport {
     experiment: run.experiment,
     context: readContext(run),
     tensors: series.tensors,
-    steps: stepCurves(series),
+    steps: stepCurves(member),
     evaluations: evaluationCurves(series),
     variance: varianceCurves(series),
     ...giniCourse(member),
   };
 }
 
-function stepCurves(series: RunSeries): RunReport['steps'] {
+function stepCurves({ run, series }: Member): RunReport['steps'] {
   const { steps, stepsPerEpoch } = series;
   const { pointsPerBucket, mean, min, max, last } = thin(steps.step.length, mostPoints);
   const spent = spending(series);
@@ -67,7 +68,7 @@ function stepCurves(series: RunSeries): RunReport['steps'] {
     loss: band(steps.loss),
     accuracy: band(steps.accuracy),
     learningRate: column(mean(steps.learningRate)),
-    connections: column(mean(steps.connections)),
+    connections: column(mean(connectionsOf(run.experiment, series))),
     gossips: column(mean(steps.gossips)),
     distance: column(mean(steps.distance)),
     controlledDistance: column(mean(steps.controlledDistance)),

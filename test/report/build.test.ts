@@ -104,7 +104,7 @@ describe('one scale, one seed', () => {
     const found = await report();
     expect(holds(found)).toEqual({ scale: null, connections: null, variance: null, peak: null, ada: null });
     for (const kind of ['connections', 'variance', 'peak', 'ada'] as const)
-      expect(needs(found, kind)).toBe('two or more seeds that all have (here 1)');
+      expect(needs(found, kind)).toBe('two or more seeds common to all (here 1)');
     expect(finding(found, 'connections')).toMatch(/^ρ\(connections, accuracy\) = 1\.00 \(p = 0\.083\) over 4/);
     expect(finding(found, 'ada')).toMatch(/^Ada 89\.60 %, D_complete 90\.00 % \(difference −0\.40 points\)/);
   });

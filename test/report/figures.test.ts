@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { reportText } from '../../src/cli/report-text.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
 import { buildReport } from '../../src/report/build.ts';
 import { fitted } from '../../src/report/fit.ts';
@@ -102,6 +103,27 @@ describe('figures as files', () => {
     expect(orange.length).toBeGreaterThan(10);
     for (const { name, svg } of orange)
       if (!name.startsWith('topologies')) expect(svg, name).toContain('stroke="#e69f00"');
+  });
+});
+
+describe('the text', () => {
+  it('fits the terminal: no line is longer, and no column is lost', async () => {
+    const root = folder();
+    const runs = [...(await store(root, 16, 5)), ...(await store(root, 16, 5, 2))];
+    const report = await buildReport([
+      ...runs,
+      await storeRun(root, {
+        settings: { name: 'held', replicas: 16, consensus: { kind: 'fixed', fraction: 0.5, maxDistance: 1 } },
+        accuracy: [0.1, 0.5, 0.6, 0.7, 0.8, 0.81, 0.82, 0.83],
+        stepsPerEpoch: 5,
+      }),
+    ]);
+    for (const width of [80, 120]) {
+      const text = reportText(report, width);
+      expect(text.split('\n').filter((line) => line.length > width)).toEqual([]);
+      for (const header of ['connections', 'gossips', 'merged %', 'rank', 'training', 'seeds', '− column'])
+        expect(text).toContain(header);
+    }
   });
 });
 
