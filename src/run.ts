@@ -7,6 +7,7 @@ import { loadData } from './data/load.ts';
 import { checkpointsIn, rewindCheckpoints } from './engine/checkpoint.ts';
 import { rowLength, train, workersFor } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
+import { byContent } from './experiment/files.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
@@ -83,7 +84,7 @@ async function backendOf(run: Run, wished: BackendChoice = 'auto'): Promise<Back
 }
 
 /** The data, once it is known that the experiment fits them: what cannot start leaves no folder behind. */
-async function dataFor(experiment: Experiment, { place }: World): Promise<Dataset> {
+async function dataFor(experiment: Experiment, { place, rank }: World): Promise<Dataset> {
   if (place?.survive && experiment.algorithm.kind === 'centralized')
     throw new UserError(
       `${experiment.name}: the centralized algorithm needs all ranks, it cannot survive the loss of one`,
@@ -91,7 +92,7 @@ async function dataFor(experiment: Experiment, { place }: World): Promise<Datase
         hint: 'leave out --survive; a run that was cut off goes on with: dbench run --resume',
       },
     );
-  const dataset = await loadData(experiment.data, { seed: experiment.seed });
+  const dataset = await loadData(experiment.data, { seed: experiment.seed, verify: rank === 0 });
   rowLength(experiment, dataset, place);
   return dataset;
 }
@@ -121,7 +122,7 @@ async function* follow(
   { world = alone, ...options }: Omit<RunOptions, 'root'>,
 ): AsyncGenerator<Event> {
   const said = (await world.share<Briefing | undefined>(undefined))!;
-  if (said.version !== packageVersion() || !isDeepStrictEqual(said.experiment, plain(experiment)))
+  if (said.version !== packageVersion() || !isDeepStrictEqual(byContent(said.experiment), plain(byContent(experiment))))
     throw new UserError(`rank ${world.rank} has another experiment or another version of dbench than rank 0`, {
       hint: 'start all ranks with the same file, options and version',
     });

@@ -20,14 +20,16 @@ export function reason(error: unknown): string {
   return reasons[code ?? ''] ?? message;
 }
 
-/** The text of a file the user named; `what` says what it is for. */
-export function readText(path: string, what: string): string {
+/** The content of a file the user named; `what` says what it is for. */
+export function readBytes(path: string, what: string): Buffer {
   try {
-    return readFileSync(path, 'utf8');
+    return readFileSync(path);
   } catch (cause) {
     throw new UserError(`cannot read the ${what} ${path}: ${reason(cause)}`, { cause });
   }
 }
+
+export const readText = (path: string, what: string): string => readBytes(path, what).toString();
 
 /** The value that a JSON text stands for; undefined if it is none. (What V8 says about it quotes the text, line breaks and all.) */
 export function parseJson(text: string): unknown {

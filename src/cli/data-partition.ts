@@ -153,7 +153,8 @@ export function partitionCommand(): Command {
     .option('--json', 'print JSON')
     .action(async (file: string, options: { set: string[]; json?: true }) => {
       const found = [];
-      for (const one of distinct(loadExperiment(file, options.set))) found.push(await describe(one));
+      for (const one of distinct(loadExperiment(file, options.set, { hashData: false })))
+        found.push(await describe(one));
       if (!options.json) return console.log(found.map(report).join('\n\n'));
       const json = found.map(({ run, names, dealt }) => ({
         runs: names,

@@ -11,7 +11,7 @@ export function command(): Command {
     .addOption(setOption())
     .addOption(jsonOption())
     .action((file: string, options: { set: string[]; json?: true }) => {
-      const planned = loadPlan(file, options.set);
+      const planned = loadPlan(file, options.set, { hashData: false });
       if (options.json)
         return console.log(
           JSON.stringify(

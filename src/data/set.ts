@@ -65,6 +65,8 @@ export interface ReadContext {
   readonly seed: number;
   /** Told how far a long preparation (decoding images) is. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
+  /** False: a folder of images is taken as it is, for one of the processes of a run has compared it with its SHA-256. */
+  readonly verify?: boolean | undefined;
 }
 
 /** A data set an experiment can name: one file in sets/ and one row in sets.ts. */

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../base/error.ts';
@@ -5,6 +6,7 @@ import { readText } from '../base/file.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
+import { locate, pinned } from './files.ts';
 import { isData, pathPattern, setAt } from './path.ts';
 import { type Experiment, experimentSchema, runSchema } from './schema.ts';
 import { maxRuns, type Point, pointCount, pointsOf, pointText, sweepSchema } from './sweep.ts';
@@ -29,7 +31,10 @@ export function parseText(text: string, where: string): unknown {
   return document.toJS();
 }
 
-/** Sets `a.b[0].c=value` of `--set`; the value is read as YAML, so numbers, lists and true/false work. */
+/**
+ * Sets `a.b[0].c=value` of `--set`; the value is read as YAML, so numbers, lists and true/false work. Paths of files count from the
+ * working directory, where the command is given.
+ */
 export function override(data: unknown, assignment: string): unknown {
   const equals = assignment.indexOf('=');
   const path = assignment.slice(0, equals).trim();
@@ -37,7 +42,9 @@ export function override(data: unknown, assignment: string): unknown {
     throw new UserError(`--set ${assignment}: expected path=value`, {
       hint: 'as in --set topology.kind=torus or --set compare[0].name=a',
     });
-  return setAt(data, path, parseText(assignment.slice(equals + 1), `--set ${path}`), `--set ${path}`);
+  const value = parseText(assignment.slice(equals + 1), `--set ${path}`);
+  const key = path.slice(path.lastIndexOf('.') + 1);
+  return setAt(data, path, locate(value, process.cwd(), key), `--set ${path}`);
 }
 
 /** What single settings cannot show: whether they fit together. */
@@ -75,19 +82,28 @@ function frozen<T>(value: T): T {
 const moved = (settings: unknown, point: Point): unknown =>
   point.reduce((data, [path, value]) => setAt(data, path, value, path), settings);
 
+export interface PlanOptions {
+  /** Whether data files are read for their SHA-256, by which their runs are known: about a second per GB, once per process. */
+  readonly hashData?: boolean;
+}
+
 /** Checks one run's settings; problems are collected, not thrown. */
-function check(settings: unknown, point: Point = []): { run: Experiment } | { problems: string[] } {
-  let data: unknown;
+function check(
+  settings: unknown,
+  { hashData = true }: PlanOptions,
+  point: Point = [],
+): { run: Experiment } | { problems: string[] } {
   try {
-    data = moved(settings, point);
+    const result = problemsOf(runSchema, moved(settings, point));
+    if ('problems' in result) return result;
+    const { data, topology } = result.value;
+    const run = { ...result.value, data: hashData ? pinned(data) : data, topology: pinned(topology) };
+    const problems = inconsistencies(run);
+    return problems.length > 0 ? { problems } : { run: frozen(run) as Experiment };
   } catch (error) {
     if (error instanceof UserError) return { problems: [error.message] };
     throw error;
   }
-  const result = problemsOf(runSchema, data);
-  if ('problems' in result) return result;
-  const problems = inconsistencies(result.value);
-  return problems.length > 0 ? { problems } : { run: frozen(result.value) as Experiment };
 }
 
 /** One run of an experiment file. */
@@ -101,12 +117,12 @@ export interface Planned {
  * The runs of an experiment, with all defaults filled in: the variants under `compare`, or the one the file describes, at every point
  * of its `sweep`. Every problem of every run is reported, those they share only once.
  */
-export function plan(data: unknown, where: string): readonly Planned[] {
+export function plan(data: unknown, where: string, options: PlanOptions = {}): readonly Planned[] {
   const whole = problemsOf(experimentSchema, data);
   if (!isData(data)) throw problemError(where, 'problems' in whole ? whole.problems : []);
   const { compare, sweep, ...base } = data;
   // With a sweep only its points need to fit together.
-  const first = 'problems' in whole || sweep !== undefined ? whole : check(base);
+  const first = 'problems' in whole || sweep !== undefined ? whole : check(base, options);
   const told = new Map('problems' in first ? first.problems.map((problem) => [problem, problem]) : []);
   const tell = (context: string, who: string, problems: readonly string[]) => {
     for (const problem of problems)
@@ -126,7 +142,9 @@ export function plan(data: unknown, where: string): readonly Planned[] {
     throw problemError(where, [...told.values()]);
   }
   const planned = pointsOf(axes).flatMap((point) => {
-    const runs = (variants.length === 0 ? [{}] : variants).map((variant) => check(merge(base, variant), point));
+    const runs = (variants.length === 0 ? [{}] : variants).map((variant) =>
+      check(merge(base, variant), options, point),
+    );
     const problems = runs.map((run) => ('problems' in run ? run.problems : []));
     const context = point.length === 0 ? '' : `sweep (${pointText(point)}): `;
     const inAll = problems[0]!.filter((problem) => problems.every((others) => others.includes(problem)));
@@ -143,14 +161,22 @@ const large = (count: number) => count.toLocaleString('en-US');
 
 const runsOf = (planned: readonly Planned[]) => frozen(planned.map(({ experiment }) => experiment));
 
-/** As `plan`, without the points. */
-export const resolve = (data: unknown, where: string): readonly Experiment[] => runsOf(plan(data, where));
+/** As `plan`, without the points; paths of files count from the working directory. */
+export const resolve = (data: unknown, where: string): readonly Experiment[] =>
+  runsOf(plan(locate(data, process.cwd()), where));
 
-/** Reads an experiment file, applies `--set` overrides, checks everything. */
-export function loadPlan(path: string, overrides: readonly string[] = []): readonly Planned[] {
-  const text = readText(path, 'experiment');
-  return plan(overrides.reduce(override, parseText(text, path)), path);
+/** Reads an experiment file, applies `--set` overrides, checks everything. Paths in the file count from its folder. */
+export function loadPlan(
+  path: string,
+  overrides: readonly string[] = [],
+  options: PlanOptions = {},
+): readonly Planned[] {
+  const data = locate(parseText(readText(path, 'experiment'), path), dirname(path));
+  return plan(overrides.reduce(override, data), path, options);
 }
 
-export const loadExperiment = (path: string, overrides: readonly string[] = []): readonly Experiment[] =>
-  runsOf(loadPlan(path, overrides));
+export const loadExperiment = (
+  path: string,
+  overrides: readonly string[] = [],
+  options: PlanOptions = {},
+): readonly Experiment[] => runsOf(loadPlan(path, overrides, options));

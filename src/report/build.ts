@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/error.ts';
+import { byContent } from '../experiment/files.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { readSeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
@@ -55,7 +56,7 @@ export function withoutRepeats(given: readonly Run[]): { readonly runs: Run[]; r
   const folders = new Map(given.map((run) => [realpathSync(run.folder), run]));
   const runs = partition([...folders.values()], ({ experiment }) => {
     const { description: _, ...settings } = experiment;
-    return JSON.stringify(settings);
+    return JSON.stringify(byContent(settings));
   }).map((same) => {
     const kept = same.findLast((run) => statusOf(run) === 'complete') ?? same.at(-1)!;
     for (const run of same) {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { byContent } from '../experiment/files.ts';
 import { flatten } from '../experiment/path.ts';
 import type { Experiment } from '../experiment/schema.ts';
 
@@ -12,13 +13,16 @@ export function differences(all: readonly unknown[]): string[] {
 /** `batch = 8, data.partition.kind = iid` */
 export function describe(settings: unknown, paths: readonly string[]): string {
   const map = flatten(settings);
-  const show = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
+  const show = (value: unknown) => (typeof value === 'string' ? shortened(value) : JSON.stringify(value));
   return paths.flatMap((path) => (map.has(path) ? [`${path} = ${show(map.get(path))}`] : [])).join(', ');
 }
 
+/** Of a checksum the first digits are enough to tell files apart. */
+const shortened = (text: string) => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 8) : text);
+
 /** What is to be learned, and how long: accuracies are comparable only where this is equal. */
 export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) => ({
-  data,
+  data: byContent(data),
   model,
   batch,
   epochs,
@@ -30,5 +34,5 @@ export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.
 
 /** All that decides a run but the seed. */
 export function withoutSeed({ seed: _, description: __, ...rest }: Experiment) {
-  return rest;
+  return byContent(rest);
 }

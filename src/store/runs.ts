@@ -7,9 +7,11 @@ import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
 import { isAlive } from '../base/process.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
+import { byContent } from '../experiment/files.ts';
 import { type Experiment, runSchema } from '../experiment/schema.ts';
 import type { Context } from './context.ts';
 import type { EventStore } from './database.ts';
+import { keepFiles, topologyFiles, withCopies } from './files.ts';
 
 /** How a run ended, written when it did. */
 export interface Result extends Omit<EndEvent, 'type'> {
@@ -20,7 +22,8 @@ export interface Result extends Omit<EndEvent, 'type'> {
 export type Status = EndEvent['status'] | 'running' | 'interrupted';
 
 /**
- * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, and result.json when it has ended.
+ * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, files/ (copies of topology files, by
+ * SHA-256), and result.json when it has ended.
  * `lock` names the process that is writing.
  */
 export interface Run {
@@ -34,15 +37,17 @@ export interface Run {
 const at = (root: string, id: string, experiment: Experiment): Run => ({
   id,
   folder: join(root, id),
-  experiment,
+  experiment: withCopies(join(root, id), experiment),
   checkpoints: join(root, id, 'checkpoints'),
   database: join(root, id, 'events.duckdb'),
 });
 
-/** What an experiment is, as eight letters: equal for equal settings. */
+/** What an experiment is, as eight letters: equal for equal settings and equal content of the files they name. */
 export function fingerprint(experiment: Experiment): string {
-  return createHash('sha256').update(JSON.stringify(experiment)).digest('hex').slice(0, 8);
+  return createHash('sha256').update(identity(experiment)).digest('hex').slice(0, 8);
 }
+
+const identity = (experiment: Experiment) => JSON.stringify(byContent(experiment));
 
 const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(experiment)}`;
 
@@ -63,13 +68,16 @@ function claimFolder(path: string): boolean {
 export function createRun(root: string, experiment: Experiment, context: Context): Run {
   makeFolder(root);
   const base = idOf(experiment);
+  const files = topologyFiles(experiment);
   for (let count = 1; ; count++) {
-    const run = at(root, count === 1 ? base : `${base}-${count}`, experiment);
-    if (!claimFolder(run.folder)) continue;
-    writeWhole(join(run.folder, 'context.json'), json(context));
+    const id = count === 1 ? base : `${base}-${count}`;
+    const folder = join(root, id);
+    if (!claimFolder(folder)) continue;
+    writeWhole(join(folder, 'context.json'), json(context));
+    keepFiles(folder, files);
     // Last: with it the folder counts as a run.
-    writeWhole(join(run.folder, 'experiment.json'), json(experiment));
-    return run;
+    writeWhole(join(folder, 'experiment.json'), json(experiment));
+    return at(root, id, experiment);
   }
 }
 
@@ -223,11 +231,11 @@ export function standing(
   counts: (run: Run) => boolean = () => true,
 ): Standing | undefined {
   const base = idOf(experiment);
-  const wanted = JSON.stringify(experiment);
+  const wanted = identity(experiment);
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
   const runs = ids.flatMap((id) => {
     const path = join(root, id, 'experiment.json');
-    const same = existsSync(path) && JSON.stringify(readExperiment(path)) === wanted;
+    const same = existsSync(path) && identity(readExperiment(path)) === wanted;
     return same ? [at(root, id, experiment)] : [];
   });
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];

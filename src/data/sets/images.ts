@@ -3,8 +3,10 @@ import { closeSync, existsSync, openSync, readdirSync, statSync, writeSync } fro
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { requireSha256, sha256Setting } from '../../base/content.ts';
 import { UserError } from '../../base/error.ts';
 import { makeFolders, reason, writeWholeLater } from '../../base/file.ts';
+import { contentSha256 } from '../content.ts';
 import { type Samples, scaleTable, sharedInts } from '../dataset.ts';
 import { choose, type Split } from '../limit.ts';
 import { dataSet, type ReadContext } from '../set.ts';
@@ -109,12 +111,18 @@ export const images = dataSet({
   summary: 'JPEG or PNG files, a folder per class',
   settings: {
     path: z.string().min(1).describe('folder with train/ and val/, in each a folder of images per class'),
+    sha256: sha256Setting,
     size: z.int().min(8).default(224).describe('side in pixels after cropping'),
     augment,
     ...sampleSettings,
   },
   origin: { from: 'a folder of yours', licence: 'yours' },
-  async read(settings, { folder, seed, onProgress }) {
+  async read(settings, { folder, seed, onProgress, verify = true }) {
+    if (verify && settings.sha256 !== undefined) {
+      const found = contentSha256(settings.path);
+      // A folder that is not there is told below.
+      if (found !== undefined) requireSha256(settings.path, found, settings.sha256);
+    }
     const classes = entries(join(settings.path, 'train'), 'folders');
     if (classes.length < 2)
       throw new UserError(

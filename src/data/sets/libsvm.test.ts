@@ -31,9 +31,27 @@ it.each([
   ['1 1:1\n1 0:1', 'a:2: expected index:value with an index from 1, got "0:1"'],
   ['1 qid:3', 'a:1: expected index:value with an index from 1, got "qid:3"'],
   ['1 2', 'a:1: expected index:value with an index from 1, got "2"'],
+  ['1 1:1:1', 'a:1: expected index:value with an index from 1, got "1:1:1"'],
+  ['1 1:', 'a:1: expected index:value with an index from 1, got "1:"'],
+  ['1 :1', 'a:1: expected index:value with an index from 1, got ":1"'],
+  ['1 1:0x1', 'a:1: expected index:value with an index from 1, got "1:0x1"'],
+  ['1 1.0:1', 'a:1: expected index:value with an index from 1, got "1.0:1"'],
+  ['1 1:Infinity', 'a:1: expected index:value with an index from 1, got "1:Infinity"'],
+  ['1 1:1e39', 'a:1: the value in "1:1e39" is too large for float32'],
+  ['1 2:1 2:1', 'a:1: indices must ascend, but 2 comes after 2'],
+  ['1 214748364:1', 'a:1: the index 214748364 is above 1,000,000, the most features that a sample can have here'],
+  ['0x1 1:1', 'a:1: the label must be a whole number, got "0x1"'],
   ['\n', 'a holds no samples'],
 ])('refuses %j', (text, message) => {
   expect(() => parseLibsvm(text, 'a')).toThrow(message);
+});
+
+it.each([
+  ['1 1:1\n2 1:1\n', 'a holds 2 samples; a fifth is set aside for testing, so at least 5 are needed'],
+  ['1 1:1\n'.repeat(9), 'a holds one class only (1), at least 2 are needed'],
+  [`${'1 1:1\n'.repeat(2000)}2 1000000:1\n`, 'a: 2,001 samples of 1,000,000 features are too many to be kept dense'],
+])('refuses data that cannot be used: %#', (text, message) => {
+  expect(() => libsvmOf(parseLibsvm(text, 'a'), undefined, 1, 'a')).toThrow(message);
 });
 
 it('reads a file of the user’s, plain or compressed, and names the sets that exist', async () => {

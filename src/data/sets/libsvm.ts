@@ -1,8 +1,9 @@
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import { z } from 'zod';
+import { requireSha256, sha256Of, sha256Setting } from '../../base/content.ts';
 import { UserError } from '../../base/error.ts';
 import { reason } from '../../base/file.ts';
+import { number } from '../../base/format.ts';
+import { requireMemory } from '../../base/memory.ts';
 import { Random } from '../../base/random.ts';
 import { type Classification, type Samples, sharedFloats, sharedInts, take } from '../dataset.ts';
 import { contentOf, findFile, readChecked } from '../folder.ts';
@@ -32,6 +33,9 @@ const collection: Collection = {
   from: 'Chang, Lin: LIBSVM',
 };
 
+/** The files of the collection, which an experiment may name instead of a path. */
+export const libsvmNames = collection.files.map(({ name }) => name);
+
 interface Sparse {
   readonly labels: number[];
   /** Row r is entries starts[r] up to starts[r + 1]. */
@@ -40,22 +44,37 @@ interface Sparse {
   readonly values: number[];
 }
 
-/** One sample a line: `label index:value index:value …`, indices from 1, `#` begins a comment. */
+/** Samples are kept dense, so one mistyped index would ask for gigabytes. */
+const maxIndex = 1_000_000;
+const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
+
+/** One sample per line: `label index:value index:value …`, indices ascending from 1; `#` begins a comment. */
 export function parseLibsvm(text: string, where: string): Sparse {
   const sparse: Sparse = { labels: [], starts: [0], indices: [], values: [] };
   for (const [at, line] of text.split('\n').entries()) {
     const words = line.replace(/#.*/, '').trim();
     if (words === '') continue;
     const [label, ...entries] = words.split(/\s+/);
-    const bad = (why: string) => new UserError(`${where}:${at + 1}: ${why}`);
-    if (!Number.isInteger(Number(label))) throw bad(`the label must be a whole number, got "${label}"`);
+    const bad = (why: string, hint?: string) => new UserError(`${where}:${at + 1}: ${why}`, { hint });
+    if (!decimal.test(label!) || !Number.isSafeInteger(Number(label)))
+      throw bad(`the label must be a whole number, got "${label}"`);
     sparse.labels.push(Number(label));
+    let previous = 0;
     for (const entry of entries) {
-      const [index, value] = entry.split(':').map(Number);
-      if (!Number.isInteger(index) || index! < 1 || !Number.isFinite(value))
+      const colon = entry.indexOf(':');
+      const [index, value] = [entry.slice(0, colon), entry.slice(colon + 1)];
+      if (!/^\d+$/.test(index) || Number(index) < 1 || !decimal.test(value))
         throw bad(`expected index:value with an index from 1, got "${entry}"`);
-      sparse.indices.push(index! - 1);
-      sparse.values.push(value!);
+      if (Number(index) > maxIndex)
+        throw bad(
+          `the index ${index} is above ${number(maxIndex)}, the most features that a sample can have here`,
+          'samples are kept dense: number the features that occur from 1, or keep the most frequent ones',
+        );
+      if (Number(index) <= previous) throw bad(`indices must ascend, but ${index} comes after ${previous}`);
+      if (!Number.isFinite(Math.fround(Number(value)))) throw bad(`the value in "${entry}" is too large for float32`);
+      previous = Number(index);
+      sparse.indices.push(previous - 1);
+      sparse.values.push(Number(value));
     }
     sparse.starts.push(sparse.indices.length);
   }
@@ -66,49 +85,63 @@ export function parseLibsvm(text: string, where: string): Sparse {
 /** The largest dense form that is made: beyond it a sparse problem should be reduced first. */
 const maxBytes = 2 ** 32;
 
-function dense(sparse: Sparse, width: number, classes: readonly number[], where: string): Samples {
+function dense(sparse: Sparse, width: number, classes: ReadonlyMap<number, number>, where: string): Samples {
   const count = sparse.labels.length;
+  const what = `${where}: ${number(count)} samples of ${number(width)} features`;
   if (4 * count * width > maxBytes)
-    throw new UserError(`${where}: ${count} samples of ${width} features are too many to be kept dense`, {
-      hint: `at most ${Math.floor(maxBytes / 4 / width)} samples of this width fit; cut the file`,
+    throw new UserError(`${what} are too many to be kept dense`, {
+      hint: `at most ${number(Math.floor(maxBytes / 4 / width))} samples of this width fit; cut the file`,
     });
+  requireMemory(4 * count * width, what, 'cut the file');
   const features = sharedFloats(count * width);
   for (let row = 0; row < count; row++)
     for (let e = sparse.starts[row]!; e < sparse.starts[row + 1]!; e++)
       features[row * width + sparse.indices[e]!] = sparse.values[e]!;
-  const labels = sharedInts(sparse.labels.map((label) => classes.indexOf(label)));
+  const labels = sharedInts(sparse.labels.map((label) => classes.get(label)!));
   return { count, features, labels, shape: [width] };
 }
 
-const maxOf = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b), 0);
-
 /** Without a test file a fifth of the samples, drawn by the seed, is set aside. */
-function setAside(samples: Samples, seed: number): { train: Samples; test: Samples } {
-  const order = new Random(seed, 'partition', 3).permutation(samples.count);
+function setAside(samples: Samples, seed: number, where: string): { train: Samples; test: Samples } {
   const cut = Math.floor(samples.count / 5);
+  if (cut === 0)
+    throw new UserError(
+      `${where} holds ${samples.count} samples; a fifth is set aside for testing, so at least 5 are needed`,
+      { hint: 'give more samples, or test samples of their own as data.testPath' },
+    );
+  const order = new Random(seed, 'partition', 3).permutation(samples.count);
   return { test: take(samples, order.slice(0, cut).sort()), train: take(samples, order.slice(cut).sort()) };
 }
 
 /** Labels of any numbers become 0, 1, …, in ascending order. */
 export function libsvmOf(train: Sparse, test: Sparse | undefined, seed: number, where: string): Classification {
-  const classes = [...new Set([...train.labels, ...(test?.labels ?? [])])].sort((a, b) => a - b);
-  const width = maxOf([maxOf(train.indices), maxOf(test?.indices ?? [])]) + 1;
+  const labels = [...new Set([...train.labels, ...(test?.labels ?? [])])].sort((a, b) => a - b);
+  if (labels.length < 2) throw new UserError(`${where} holds one class only (${labels[0]}), at least 2 are needed`);
+  const classes = new Map(labels.map((label, index) => [label, index]));
+  const width = [train, test].reduce(
+    (most, split) => split?.indices.reduce((a, b) => Math.max(a, b + 1), most) ?? most,
+    1,
+  );
   const all = dense(train, width, classes, where);
-  const splits = test === undefined ? setAside(all, seed) : { train: all, test: dense(test, width, classes, where) };
-  return { task: 'classification', name: 'libsvm', shape: [width], classes: classes.length, ...splits };
+  const splits =
+    test === undefined ? setAside(all, seed, where) : { train: all, test: dense(test, width, classes, where) };
+  return { task: 'classification', name: 'libsvm', shape: [width], classes: labels.length, ...splits };
 }
 
 /** A path of the user's, plain or .gz, or the name of a file of the collection. */
-function textOf(path: string, dataFolder: string): string {
-  if (!existsSync(path) && collection.files.some(({ name }) => name === path))
+function textOf(path: string, sha256: string | undefined, dataFolder: string): string {
+  const found = findFile('', path);
+  if (found === undefined && libsvmNames.includes(path))
     return readChecked(dataFolder, collection, path).toString('latin1');
-  const found = findFile('', path) ?? findFile(join(dataFolder, collection.folder), path) ?? path;
   try {
-    return contentOf(found).toString('latin1');
+    const content = contentOf(found ?? path);
+    requireSha256(path, sha256Of(content), sha256);
+    return content.toString('latin1');
   } catch (cause) {
+    if (cause instanceof UserError) throw cause;
     throw new UserError(`cannot read the LIBSVM file ${path}: ${reason(cause)}`, {
       cause,
-      hint: `give a path, or one of ${collection.files.map(({ name }) => name).join(', ')}`,
+      hint: `give a path, or one of ${libsvmNames.join(', ')}`,
     });
   }
 }
@@ -118,12 +151,15 @@ export const libsvm = dataSet({
   summary: 'files in LIBSVM format; a9a and w8a can be downloaded',
   settings: {
     trainPath: z.string().min(1).describe('a file, plain or .gz, or one of the sets a9a, w8a'),
+    trainSha256: sha256Setting,
     testPath: z.string().min(1).optional().describe('as trainPath; without it a fifth of the samples is set aside'),
+    testSha256: sha256Setting,
     ...sampleSettings,
   },
   collection,
-  read({ trainPath, testPath }, { folder, seed }) {
-    const read = (path: string) => parseLibsvm(textOf(path, folder), path);
-    return libsvmOf(read(trainPath), testPath === undefined ? undefined : read(testPath), seed, trainPath);
+  read({ trainPath, trainSha256, testPath, testSha256 }, { folder, seed }) {
+    const read = (path: string, sha256: string | undefined) => parseLibsvm(textOf(path, sha256, folder), path);
+    const test = testPath === undefined ? undefined : read(testPath, testSha256);
+    return libsvmOf(read(trainPath, trainSha256), test, seed, trainPath);
   },
 });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { requireSha256, sha256Of, sha256Setting } from '../../base/content.ts';
 import { UserError } from '../../base/error.ts';
-import { readText } from '../../base/file.ts';
+import { readBytes } from '../../base/file.ts';
 import { constant, distances, isConnected, kind, type Round, targetsOf } from '../kind.ts';
 
 /** A topology read from a file: neighbours of each replica, with weights where the file has them. */
@@ -147,9 +148,12 @@ function readMatrix(path: string, rows: readonly Line[]): FileTopology {
   return collector.finish(!symmetric);
 }
 
-/** Reads and checks a topology file. */
-export function readTopology(path: string): FileTopology {
-  const lines = readText(path, 'topology file')
+/** Reads and checks a topology file, whose content must have this SHA-256 if one is given. */
+export function readTopology(path: string, sha256?: string): FileTopology {
+  const content = readBytes(path, 'topology file');
+  requireSha256(path, sha256Of(content), sha256);
+  const lines = content
+    .toString()
     .split('\n')
     .map((raw, index): Line => {
       const fields = raw.replace(/#.*/, '').split(/[\s,;]+/);
@@ -168,11 +172,14 @@ export const file = kind({
   name: 'file',
   aliases: ['custom', 'edge-list'],
   summary: 'an edge list or weighted matrix of yours',
-  settings: { path: z.string().min(1).describe(formats) },
-  directed: ({ path }) => readTopology(path).directed,
+  settings: {
+    path: z.string().min(1).describe(`a file, counted from the folder of the experiment: ${formats}`),
+    sha256: sha256Setting,
+  },
+  directed: ({ path, sha256 }) => readTopology(path, sha256).directed,
   weights: 'metropolis',
-  build(n, { path }) {
-    const topology = readTopology(path);
+  build(n, { path, sha256 }) {
+    const topology = readTopology(path, sha256);
     if (topology.n !== n)
       throw new UserError(`${path} describes ${topology.n} replicas, but n = ${n} was asked for`, {
         hint: `use n = ${topology.n} or another file`,
