@@ -8,8 +8,11 @@ export const backendChoices = ['auto', ...backendNames] as const;
 export type BackendChoice = (typeof backendChoices)[number];
 
 export async function openBackend(name: BackendName): Promise<Backend> {
-  if (name === 'onnx') return (await import('./onnx/backend.ts')).onnx;
   // Here rather than at the first program, so that a missing library is said before anything starts.
+  if (name === 'onnx') {
+    (await import('./onnx/runtime.ts')).loadRuntime();
+    return (await import('./onnx/backend.ts')).onnx;
+  }
   await (await import('./onednn/library.ts')).loadLibrary();
   return (await import('./onednn/backend.ts')).onednn;
 }

