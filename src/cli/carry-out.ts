@@ -6,13 +6,14 @@ import type { Planned } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import { readResult, type Status, statusOf } from '../store/runs.ts';
+import { conclusion, nextCommands } from './conclusion.ts';
 import { interruptible } from './interrupt.ts';
 import { type LaunchOptions, launch } from './launch.ts';
 import { defaultRuns } from './options.ts';
 import { Pace } from './pace.ts';
-import { number } from './print.ts';
+import { fields, number, textWidth, wrap } from './print.ts';
 import { RunProgress } from './progress.ts';
-import { legend, summaryOrOutline, summaryTable } from './summary.ts';
+import { summaryOrOutline, summaryText } from './summary.ts';
 import { type TogetherOptions, together } from './together.ts';
 
 export interface CommandOptions extends TogetherOptions, LaunchOptions {
@@ -20,6 +21,7 @@ export interface CommandOptions extends TogetherOptions, LaunchOptions {
   readonly backend: BackendChoice;
   readonly overlap?: true;
   readonly json?: true;
+  readonly checksums?: true;
 }
 
 /** The runs that a command asks for. */
@@ -166,10 +168,15 @@ async function finish(
     }));
     console.log(JSON.stringify(rows, null, 2));
   } else if (summaries.size > 0) {
+    const told = [...summaries.values()];
     const labels = [...summaries.keys()].map(({ planned }) => labelOf(planned));
-    console.log(`\n${summaryTable([...summaries.values()], labels)}\n\n${legend()}`);
-    if (!isSweep(job))
-      for (const s of summaries.values()) console.log(`${s.id}  paramsSha256 ${s.paramsSha256 ?? '–'}`);
+    console.log(`\n${summaryText(told, labels)}`);
+    const ended = [...summaries].map(([{ planned }, summary]) => ({ experiment: planned.experiment, summary }));
+    const shown = conclusion(ended);
+    if (shown !== undefined) console.log(`\n${wrap(shown, textWidth())}`);
+    if (options.checksums)
+      console.log(`\nparamsSha256\n${fields(told.map(({ id, paramsSha256 }) => [id, paramsSha256 ?? '–']))}`);
+    if (options.launched === undefined) console.log(`\n${nextCommands(ended, options.runs)}`);
   }
   const counts = new Map<string, number>();
   for (const outcome of outcomes) counts.set(statusIn(outcome), (counts.get(statusIn(outcome)) ?? 0) + 1);

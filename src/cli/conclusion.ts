@@ -1,6 +1,7 @@
 import type { Experiment } from '../experiment/schema.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import { taskOf } from '../report/settings.ts';
+import { defaultRuns } from './options.ts';
 import { number } from './print.ts';
 
 interface Ended {
@@ -58,4 +59,24 @@ export function conclusion(runs: readonly Ended[]): string | undefined {
         ]),
     'Other seeds will move these numbers.',
   ].join(' ');
+}
+
+/** This command once more, with further words, as a shell takes it. */
+function again(...words: readonly string[]): string {
+  const quoted = (word: string) => (/^[\w./=:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+  return ['dbench', ...[...process.argv.slice(2), ...words].map(quoted)].join(' ');
+}
+
+/** What to try after these runs. */
+export function nextCommands(runs: readonly Ended[], root: string): string {
+  const where = root === defaultRuns ? '' : ` --runs ${root}`;
+  const seeds = new Set(runs.map(({ experiment }) => experiment.seed)).size;
+  const commands: readonly (readonly [string, string])[] =
+    runs.length === 1
+      ? [[`dbench show ${runs[0]!.summary.id}${where}`, 'all that is known about this run']]
+      : [
+          [`dbench report --html report.html${where}`, 'a page with all figures'],
+          ...(seeds > 1 ? [] : [[again('--set', 'sweep={seed: [1, 2, 3]}'), 'three seeds, for intervals'] as const]),
+        ];
+  return `Next:\n${commands.map(([command, why]) => `  ${command}\n      ${why}`).join('\n')}`;
 }

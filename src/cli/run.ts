@@ -7,6 +7,7 @@ import { findRun, fingerprint, type Run, readContext, standing } from '../store/
 import { type CommandOptions, carryOutJob, type Job } from './carry-out.ts';
 import { launchedOption, launchOption, retriesOption } from './launch.ts';
 import { backendOption, jsonOption, runsOption, setOption, timeoutOption, transportOption } from './options.ts';
+import { textWidth, wrap } from './print.ts';
 
 interface Options extends CommandOptions {
   readonly set: string[];
@@ -43,6 +44,7 @@ function common(command: Command): Command {
     .addOption(launchedOption())
     .addOption(backendOption())
     .addOption(runsOption())
+    .option('--checksums', 'print the SHA-256 of each run’s parameters')
     .addOption(jsonOption());
 }
 
@@ -113,7 +115,12 @@ export function compareCommand(): Command {
       // Ranks that another process launched need not repeat it.
       if (file === undefined && given.launched === undefined)
         console.error(
-          'Quickstart: the same network on MNIST at 64 replicas, centralized and over five topologies (half a minute on two cores)\n',
+          wrap(
+            'Quickstart: 64 replicas of a small network learn MNIST. C: gradients are averaged over all replicas. D: each replica trains ' +
+              'alone and averages its parameters with its neighbours in a topology. Ada: neighbours become fewer over the epochs. Half a ' +
+              'minute on two cores.\n',
+            textWidth(),
+          ),
         );
       return loadPlan(file ?? quickstart, options.set);
     }, options);

@@ -49,7 +49,8 @@ const columns: readonly Column[] = [
 /** The least important first. */
 const drop = ['loss', 'merged %', 'final Ξ', 'peak Gini', 'training', 'connections'];
 
-function cellsOf(summaries: readonly RunSummary[], names: readonly string[]) {
+/** A row per run and what the columns mean, as wide as the terminal allows. */
+export function summaryText(summaries: readonly RunSummary[], names: readonly string[]): string {
   const unfinished = summaries.some(({ status }) => status !== 'complete');
   const headers = ['implementation', ...columns.map(({ header }) => header), ...(unfinished ? ['status'] : [])];
   const rows = summaries.map((summary, index) => [
@@ -57,23 +58,11 @@ function cellsOf(summaries: readonly RunSummary[], names: readonly string[]) {
     ...columns.map(({ show }) => show(summary)),
     ...(unfinished ? [summary.status] : []),
   ]);
-  return { headers, rows };
-}
-
-const namesOf = (summaries: readonly RunSummary[]) => summaries.map(({ name }) => name);
-
-/** A row per run, as wide as the terminal allows. */
-export function summaryTable(summaries: readonly RunSummary[], names = namesOf(summaries)): string {
-  const { headers, rows } = cellsOf(summaries, names);
-  return table(headers, rows, ['status'], { drop });
-}
-
-/** What the columns mean that are shown. */
-export function legend(summaries: readonly RunSummary[] = [], names = namesOf(summaries)): string {
-  const { headers, rows } = cellsOf(summaries, names);
   const shown = columnsThatFit(headers, rows, { drop });
-  const abouts = columns.filter(({ header }) => shown.includes(header));
-  return wrap(abouts.map(({ header, about }) => `${header.replace(/ %$/, '')}: ${about}`).join(' · '), textWidth());
+  const legend = columns
+    .filter(({ header }) => shown.includes(header))
+    .map(({ header, about }) => `${header.replace(/ %$/, '')}: ${about}`);
+  return `${table(headers, rows, ['status'], { drop })}\n\n${wrap(legend.join(' · '), textWidth())}`;
 }
 
 /** One run that is damaged must not hide the others. */
