@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { UserError } from '../base/error.ts';
+import { carriedOver, clockNames, type Sort, type Stage, stagesOf } from './stage.ts';
+
+/** What a method asks of the mixing matrix. */
+export const needs = {
+  doubly: 'doubly stochastic weights',
+  symmetric: 'symmetric weights',
+  static: 'a topology that is the same in every step',
+  'above -1/3': 'weights whose smallest eigenvalue is not below −1/3',
+} as const;
+export type Need = keyof typeof needs;
+
+/**
+ * A method as its paper writes it: rows that each replica keeps from step to step, what it needs of the topology, and the formulas of a step.
+ * One file and one row in methods.ts; everything else is derived from it.
+ *
+ * In the text of a step: x is the row of parameters, eta the learning rate (etaBefore: of the step before), t the step from 0, and settings
+ * that are numbers go by their names. grad(r) is the gradient of the step's batch at r, again(r) that of the same batch at
+ * another point, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, A(r) the same with
+ * column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
+ * compressed message. Conditions: every H { … } else { … }, first { … }, last { … }.
+ */
+export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
+  readonly name: string;
+  /** Names other tools use. */
+  readonly aliases?: readonly string[];
+  readonly title: string;
+  readonly summary: string;
+  readonly paper: string;
+  readonly settings: Shape;
+  /** Rows that outlast a step, and what they start as: zero, or the parameters. x is always there. */
+  readonly rows?: Readonly<Record<string, 'zero' | 'x'>>;
+  /** Numbers of each replica that outlast a step, and what they start as. */
+  readonly numbers?: Readonly<Record<string, number>>;
+  /** What is probed, evaluated and merged, as a formula; x unless said. */
+  readonly model?: string;
+  readonly needs: readonly Need[];
+  /** Further scalars that follow from the settings. */
+  scalars?(settings: z.output<z.ZodObject<Shape>>): Readonly<Record<string, number>>;
+  step(settings: z.output<z.ZodObject<Shape>>): string;
+}
+
+/** Infers the settings' types from their schema. */
+export function method<Shape extends z.ZodRawShape>(definition: Method<Shape>): Method<Shape> {
+  return definition;
+}
+
+/** A method with its settings: what the engine executes and all the rest is derived from. */
+export interface Plan {
+  readonly method: Method;
+  readonly stages: readonly Stage[];
+  /** Sets the row `model`, if it is not simply x. */
+  readonly model: readonly Stage[];
+  readonly modelRow: string;
+  /** Rows and numbers that a checkpoint must hold, x first, and what they start as. */
+  readonly rows: Readonly<Record<string, 'zero' | 'x'>>;
+  readonly numbers: Readonly<Record<string, number>>;
+  /** Rows that a step sets before it reads them. */
+  readonly scratch: readonly string[];
+  /** Settings and what follows from them, by name. */
+  readonly scalars: Readonly<Record<string, number>>;
+}
+
+/** Checks the settings, reads the formulas, and derives what the method keeps. */
+export function planOf(method: Method, given: Readonly<Record<string, unknown>> = {}): Plan {
+  const settings = z.strictObject(method.settings).parse(given) as never;
+  const scalars = { ...numbersIn(settings), ...method.scalars?.(settings) };
+  const rows = { x: 'x' as const, ...method.rows };
+  const numbers = method.numbers ?? {};
+  const sorts: readonly (readonly [string, Sort])[] = [
+    ...[...clockNames, ...Object.keys(scalars)].map((name) => [name, 'scalar'] as const),
+    ...Object.keys(rows).map((name) => [name, 'row'] as const),
+    ...Object.keys(numbers).map((name) => [name, 'number'] as const),
+  ];
+  const twice = sorts.find(([name], index) => sorts.findIndex(([other]) => other === name) < index);
+  if (twice !== undefined) throw new UserError(`method ${method.name}: the name "${twice[0]}" is used twice`);
+  const known = Object.fromEntries(sorts);
+  try {
+    const { stages, names } = stagesOf(method.step(settings), known);
+    const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
+    const carried = carriedOver([...stages, ...model]);
+    for (const name of carried)
+      if (known[name] === undefined)
+        throw new UserError(`"${name}" is read before it is set, so it needs a start value in rows`);
+    for (const name of [...Object.keys(method.rows ?? {}), ...Object.keys(numbers)])
+      if (!carried.has(name))
+        throw new UserError(`"${name}" is set in every step before it is read: leave it out of rows`);
+    const scratch = Object.keys(names).filter((name) => names[name] === 'row' && !(name in rows));
+    return { method, stages, model, modelRow: model.length === 0 ? 'x' : 'model', rows, numbers, scratch, scalars };
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`method ${method.name}: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function numbersIn(settings: Readonly<Record<string, unknown>>): Record<string, number> {
+  return Object.fromEntries(
+    Object.entries(settings).filter((entry): entry is [string, number] => typeof entry[1] === 'number'),
+  );
+}

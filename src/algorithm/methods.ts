@@ -1,0 +1,47 @@
+import type { Method } from './method.ts';
+import { cdAdam, dAdam, dadam } from './methods/adam.ts';
+import { adaptiveConsensus } from './methods/adaptive-consensus.ts';
+import { d2, exactDiffusion, extra } from './methods/bias-corrected.ts';
+import { centralized } from './methods/centralized.ts';
+import { adaGossip, choco } from './methods/choco.ts';
+import { beer, lead } from './methods/compressed-tracking.ts';
+import { decentLam } from './methods/decentlam.ts';
+import { dpsgd } from './methods/dpsgd.ts';
+import { gut, qgGut } from './methods/global-update-tracking.ts';
+import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
+import { quantizedPushSum, sgp } from './methods/push-sum.ts';
+import { quasiGlobal } from './methods/quasi-global.ts';
+import { diging, dsgt, momentumTracking } from './methods/tracking.ts';
+
+/** Every method, a row each. */
+export const methods: readonly Method[] = [
+  centralized,
+  dpsgd,
+  quasiGlobal,
+  gut,
+  qgGut,
+  decentLam,
+  dAdam,
+  cdAdam,
+  dadam,
+  sgp,
+  quantizedPushSum,
+  choco,
+  adaGossip,
+  beer,
+  lead,
+  d2,
+  exactDiffusion,
+  extra,
+  dsgt,
+  diging,
+  momentumTracking,
+  adaptiveConsensus,
+  localSgd,
+  gossipPga,
+  slowMo,
+  diLoCo,
+  noLoCo,
+  dFedAvg,
+  dFedSam,
+] as unknown as readonly Method[];

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { method } from '../method.ts';
+import { every, momentum, positive, share } from '../settings.ts';
+
+const local = 'x = x - eta*T(grad(x))';
+
+export const localSgd = method({
+  name: 'local-sgd',
+  title: 'Local SGD',
+  summary: 'steps alone and averages exactly with all every few steps',
+  paper: 'Stich, Local SGD converges fast and communicates little, ICLR 2019',
+  settings: { period: every(8, 'averagings') },
+  needs: [],
+  step: () => `${local}; every period { x = mean(x) }`,
+});
+
+export const gossipPga = method({
+  name: 'gossip-pga',
+  title: 'Gossip-PGA',
+  summary: 'averages with the neighbours, and exactly with all every few steps',
+  paper: 'Chen et al., Accelerating gossip SGD with periodic global averaging, ICML 2021',
+  settings: { period: every(48, 'exact averages') },
+  needs: ['doubly'],
+  step: () => `${local}; every period { x = mean(x) } else { x = W(x) }`,
+});
+
+export const slowMo = method({
+  name: 'slowmo',
+  title: 'SlowMo',
+  summary: 'local SGD with a slow momentum over the averages',
+  paper: 'Wang, Tantia, Ballas, Rabbat, SlowMo, ICLR 2020',
+  settings: {
+    period: every(48, 'averagings'),
+    beta: momentum(0.5),
+    alpha: positive(1).describe('scale of the slow step'),
+  },
+  rows: { a: 'x', u: 'zero' },
+  needs: [],
+  step: () => `
+    ${local}
+    every period {
+      s = mean(x)
+      u = beta*u + (a - s)/eta
+      a = a - alpha*eta*u
+      x = a
+    }`,
+});
+
+export const diLoCo = method({
+  name: 'diloco',
+  title: 'DiLoCo',
+  summary: 'hundreds of steps alone, then a Nesterov step along the mean of the movements',
+  paper: 'Douillard et al., DiLoCo: distributed low-communication training of language models, arXiv 2311.08105, 2023',
+  settings: {
+    period: every(500, 'averagings'),
+    rho: positive(0.7).describe('learning rate of the outer step'),
+    mu: momentum(),
+  },
+  rows: { a: 'x', m: 'zero' },
+  needs: [],
+  step: () => `
+    ${local}
+    every period {
+      s = a - mean(x)
+      m = mu*m + s
+      a = a - rho*(s + mu*m)
+      x = a
+    }`,
+});
+
+export const noLoCo = method({
+  name: 'noloco',
+  title: 'NoLoCo',
+  summary: 'DiLoCo without an all-reduce: the outer step goes by the neighbours',
+  paper:
+    'Kolehmainen et al., NoLoCo: no-all-reduce low communication training method for large models, arXiv 2506.10911, 2025',
+  settings: {
+    period: every(50, 'averagings'),
+    rho: positive(0.7).describe('learning rate of the outer step'),
+    mu: share(0.5).describe('share of the outer momentum that is kept'),
+  },
+  rows: { a: 'x', m: 'zero' },
+  needs: ['doubly'],
+  step: () => `
+    ${local}
+    every period {
+      m = mu*m + rho*(W(x) - a)
+      a = a + m
+      x = a
+    }`,
+});
+
+export const dFedAvg = method({
+  name: 'dfedavgm',
+  aliases: ['dfedavg'],
+  title: 'DFedAvgM',
+  summary: 'several steps with momentum, then one average with the neighbours; momentum starts anew. beta = 0: DFedAvg',
+  paper: 'Sun, Li, Wang, Decentralized federated averaging, IEEE TPAMI 2023',
+  settings: { period: every(4, 'averagings'), beta: momentum() },
+  rows: { m: 'zero' },
+  needs: ['doubly'],
+  step: () => 'm = beta*m + grad(x); x = x - eta*m; every period { x = W(x); m = 0 }',
+});
+
+export const dFedSam = method({
+  name: 'dfedsam',
+  title: 'DFedSAM',
+  summary: 'DFedAvgM with gradients at the sharpest point nearby',
+  paper: 'Shi et al., Improving the model consistency of decentralized federated learning, ICML 2023',
+  settings: {
+    period: every(4, 'averagings'),
+    beta: momentum(),
+    rho: z.number().min(0).default(0.05).describe('how far away the sharpest point is looked for'),
+    adaptive: z.boolean().default(false).describe('measure that distance relative to each parameter'),
+  },
+  rows: { m: 'zero' },
+  needs: ['doubly'],
+  step: ({ adaptive }) => `
+    g = grad(x)
+    ${adaptive ? 's = x + rho*x*x*g/(norm(abs(x)*g) + 1e-12)' : 's = x + rho*g/(norm(g) + 1e-12)'}
+    m = beta*m + again(s)
+    x = x - eta*m
+    every period { x = W(x); m = 0 }`,
+});

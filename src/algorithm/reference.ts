@@ -1,0 +1,148 @@
+import { evaluate } from '../base/formula.ts';
+import type { Plan } from './method.ts';
+import { type Stage, stagesAt } from './stage.ts';
+
+/** A method's stages on float64 arrays: slow, plain, and the oracle of the engine. Not part of the package. */
+
+export type Matrix = readonly (readonly number[])[];
+type Row = Float64Array;
+
+export interface Problem {
+  readonly n: number;
+  readonly start: Row;
+  rate(t: number): number;
+  /** W of the t-th averaging, and its column-stochastic form. */
+  weights(t: number): Matrix;
+  columns?(t: number): Matrix;
+  gradient(replica: number, at: Row, t: number): Row;
+  /** The optimizer: its direction, given gradient and parameters; keeps its own state by replica. */
+  direction?(replica: number, gradient: Row, x: Row, t: number): Row;
+  compress?(replica: number, values: Row, t: number): Row;
+}
+
+export interface State {
+  readonly rows: Map<string, Row[]>;
+  readonly numbers: Map<string, number[]>;
+  /** The model of each replica. */
+  readonly model: readonly Row[];
+}
+
+/** Carries out `steps` steps; `seen` is told the state after each. */
+export function interpret(
+  plan: Plan,
+  problem: Problem,
+  steps: number,
+  seen?: (t: number, state: State) => void,
+): State {
+  const { n, start } = problem;
+  const each = <T>(make: (i: number) => T): T[] => Array.from({ length: n }, (_, i) => make(i));
+  const rows = new Map<string, Row[]>(
+    Object.entries(plan.rows).map(([name, from]) => [
+      name,
+      each(() => (from === 'x' ? start.slice() : new Float64Array(start.length))),
+    ]),
+  );
+  const numbers = new Map<string, number[]>(
+    Object.entries(plan.numbers).map(([name, from]) => [name, each(() => from)]),
+  );
+  const scalars = new Map<string, number>(Object.entries(plan.scalars));
+  let gossips = 0;
+  const row = (name: string) => rows.get(name)!;
+  const mixed = (from: readonly Row[], matrix: Matrix): Row[] =>
+    each((i) => start.map((_, c) => from.reduce((sum, x, j) => sum + matrix[i]![j]! * x[c]!, 0)));
+
+  function execute(stage: Exclude<Stage, { do: 'when' }>, t: number): void {
+    switch (stage.do) {
+      case 'gradient':
+        rows.set(
+          stage.into,
+          each((i) => problem.gradient(i, row(stage.at)[i]!, t)),
+        );
+        return;
+      case 'direction':
+        rows.set(
+          stage.into,
+          each(
+            (i) => problem.direction?.(i, row(stage.gradient)[i]!, row('x')[i]!, t) ?? row(stage.gradient)[i]!.slice(),
+          ),
+        );
+        return;
+      case 'set':
+        rows.set(
+          stage.row,
+          each((i) =>
+            start.map((_, c) =>
+              evaluate(stage.to, (name) => scalars.get(name) ?? numbers.get(name)?.[i] ?? row(name)[i]![c]!),
+            ),
+          ),
+        );
+        return;
+      case 'setNumber':
+        numbers.set(
+          stage.number,
+          each((i) => evaluate(stage.to, (name) => scalars.get(name) ?? numbers.get(name)![i]!)),
+        );
+        return;
+      case 'setScalar':
+        scalars.set(
+          stage.scalar,
+          evaluate(stage.to, (name) => scalars.get(name)!),
+        );
+        return;
+      case 'norm':
+        numbers.set(
+          stage.number,
+          each((i) => Math.sqrt(row(stage.row)[i]!.reduce((sum, v) => sum + v * v, 0))),
+        );
+        return;
+      case 'mix': {
+        const matrix = stage.by === 'W' ? problem.weights(gossips) : problem.columns!(gossips);
+        if (stage.sort === 'row') rows.set(stage.into, mixed(row(stage.from), matrix));
+        else {
+          const from = numbers.get(stage.from)!;
+          numbers.set(
+            stage.into,
+            each((i) => from.reduce((sum, y, j) => sum + matrix[i]![j]! * y, 0)),
+          );
+        }
+        return;
+      }
+      case 'send': {
+        const [memory, sent] = [row(stage.memory), row(stage.row)];
+        const message = (i: number) =>
+          problem.compress!(
+            i,
+            sent[i]!.map((v, c) => v - memory[i]![c]!),
+            t,
+          );
+        rows.set(
+          stage.memory,
+          each((i) => message(i).map((q, c) => memory[i]![c]! + q)),
+        );
+        return;
+      }
+      case 'mean': {
+        const mean = start.map((_, c) => row(stage.from).reduce((sum, x) => sum + x[c]!, 0) / n);
+        rows.set(
+          stage.into,
+          each(() => mean.slice()),
+        );
+        return;
+      }
+    }
+  }
+
+  for (let t = 0; t < steps; t++) {
+    scalars
+      .set('t', t)
+      .set('eta', problem.rate(t))
+      .set('etaBefore', problem.rate(Math.max(0, t - 1)));
+    const stages = stagesAt(plan.stages, { t, last: t + 1 === steps, scalar: (name) => scalars.get(name)! });
+    for (const stage of stages) execute(stage, t);
+    // One round of the topology for all rows that are mixed in a step.
+    if (stages.some((stage) => stage.do === 'mix')) gossips += 1;
+    for (const stage of plan.model) execute(stage as Exclude<Stage, { do: 'when' }>, t);
+    seen?.(t, { rows, numbers, model: row(plan.modelRow) });
+  }
+  return { rows, numbers, model: row(plan.modelRow) };
+}
