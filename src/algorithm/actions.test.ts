@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { equalRows, stepOf } from './actions.ts';
+import { memoriesOf } from './memories.ts';
+import { planOf } from './method.ts';
+import { methods } from './methods.ts';
+import { matricesOf } from './places.ts';
+import { trafficOf } from './traffic.ts';
+
+const plan = (name: string, settings = {}) => planOf(methods.find((method) => method.name === name)!, settings);
+const moment = { t: 0, last: false, eta: 0.1, etaBefore: 0.1 };
+const kinds = (name: string, settings = {}, when = {}, options = {}) =>
+  stepOf(plan(name, settings), { ...moment, ...when }, options)
+    .actions.map(({ do: kind }) => kind)
+    .join(' ');
+
+describe('actions of a step', () => {
+  it('take gradient and optimizer together where one program does both', () => {
+    expect(kinds('dpsgd')).toBe('adapt probe mix');
+    expect(kinds('dpsgd', {}, {}, { signal: true })).toBe('gradient signal update probe mix');
+    expect(kinds('dpsgd', { order: 'combine-then-adapt' })).toBe('mix adapt probe');
+    expect(kinds('centralized')).toBe('gradient updateTogether probe');
+    expect(kinds('choco')).toBe('adapt probe send mix set');
+    expect(kinds('sgp')).toBe('set gradient update probe mix mix set');
+  });
+  it('follow the conditions', () => {
+    const at = (t: number) => kinds('dpsgd', { localSteps: 3 }, { t });
+    expect([0, 1, 2, 3].map(at)).toEqual(['adapt probe', 'adapt probe', 'adapt probe mix', 'adapt probe']);
+    expect(kinds('dpsgd', { finalMerge: true }, { last: true })).toBe('adapt probe mix mean');
+    expect(kinds('gossip-pga', { period: 2 }, { t: 1 })).toBe('adapt probe mean');
+  });
+  it('measure what is averaged to become the model, or else the model in the end', () => {
+    expect(kinds('dsgt')).toMatch(/set probe mix$/);
+    expect(kinds('qg-dsgdm')).toMatch(/set probe mix set set$/);
+    expect(kinds('gut')).toMatch(/probe$/);
+    expect(kinds('dpsgd', { order: 'adapt-while-communicating' })).toMatch(/probe$/);
+  });
+});
+
+it('replicas stay equal if they only ever move by means', () => {
+  const equal = methods.filter((method) => equalRows(planOf(method)).has('x')).map(({ name }) => name);
+  expect(equal).toEqual(['centralized']);
+});
+
+it('memories are what messages add up to, and what follows from them', () => {
+  const memories = Object.fromEntries(
+    methods
+      .map((method) => [method.name, [...memoriesOf(planOf(method))]] as const)
+      .filter(([, rows]) => rows.length > 0),
+  );
+  expect(memories).toEqual({
+    'cd-adam': ['h'],
+    'quantized-push-sum': ['h'],
+    choco: ['h'],
+    adagossip: ['h'],
+    beer: ['q', 'h'],
+    lead: ['k', 'h'],
+  });
+});
+
+it('a step holds no more matrices than it needs', () => {
+  const needed = Object.fromEntries(methods.map((method) => [method.name, matricesOf(planOf(method))]));
+  expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 4 });
+  expect(Math.max(...Object.values(needed))).toBeLessThanOrEqual(8);
+});
+
+describe('bytes and messages', () => {
+  const sizes = { replicas: 8, degree: 2, columns: 100, compressedBytes: 80 };
+  const traffic = (name: string, settings = {}, when = {}) => {
+    const method = plan(name, settings);
+    return trafficOf(method, stepOf(method, { ...moment, ...when }), sizes);
+  };
+  it.each([
+    ['dpsgd', {}, 800, 2],
+    ['centralized', {}, 700, 14],
+    ['dsgt', {}, 1600, 4],
+    ['momentum-tracking', {}, 1600, 2],
+    ['sgp', {}, 808, 2],
+    ['choco', {}, 160, 2],
+    ['beer', {}, 320, 4],
+    ['local-sgd', { period: 2 }, 0, 0],
+  ])('%s %o', (name, settings, bytes, messages) => {
+    expect(traffic(name, settings)).toEqual({ bytes, messages });
+  });
+  it('an exact mean is an all-reduce', () => {
+    expect(traffic('local-sgd', { period: 2 }, { t: 1 })).toEqual({ bytes: 700, messages: 14 });
+  });
+});

@@ -1,0 +1,198 @@
+import { isDeepStrictEqual } from 'node:util';
+import { evaluate, type Formula } from '../base/formula.ts';
+import type { Plan } from './method.ts';
+import { type Stage, readsOf as stageReads, stagesAt, writesOf as stageWrites } from './stage.ts';
+
+/**
+ * What the engine does in one step: the stages of that step, with those taken together that one program computes, and the place where
+ * replicas are measured.
+ */
+export type Action =
+  | Exclude<Stage, { do: 'when' | 'setScalar' }>
+  /** `into` ← x − η·T(∇x): gradient and optimizer in one program. */
+  | { readonly do: 'adapt'; readonly into: string }
+  /** `into` ← x − η·T(gradient). */
+  | { readonly do: 'update'; readonly gradient: string; readonly into: string }
+  /** The same where gradient and x are equal on all replicas, the gradient being the mean of a row. */
+  | { readonly do: 'updateTogether'; readonly meanOf: string; readonly into: string }
+  /** The gradients of all replicas are there. */
+  | { readonly do: 'signal'; readonly gradient: string }
+  /** What is before averaging is measured. */
+  | { readonly do: 'probe'; readonly row: string };
+
+export interface Step {
+  /** Settings and what follows from them and the clock, by name. */
+  readonly scalars: ReadonlyMap<string, number>;
+  readonly actions: readonly Action[];
+  /** For each action, the rows that nobody reads after it. */
+  readonly dead: readonly (readonly string[])[];
+}
+
+/** What an action reads and writes, rows, numbers and scalars alike. */
+export function readsOf(action: Action | Stage): readonly string[] {
+  switch (action.do) {
+    case 'adapt':
+      return ['x'];
+    case 'update':
+      return ['x', action.gradient];
+    case 'updateTogether':
+      return ['x', action.meanOf];
+    case 'signal':
+      return [action.gradient];
+    case 'probe':
+      return [action.row];
+    default:
+      return stageReads(action);
+  }
+}
+
+export function writesOf(action: Action | Stage): readonly string[] {
+  switch (action.do) {
+    case 'adapt':
+    case 'update':
+    case 'updateTogether':
+      return [action.into];
+    case 'signal':
+    case 'probe':
+      return [];
+    default:
+      return stageWrites(action);
+  }
+}
+
+/** Stages that exchange something with other replicas. */
+const exchanges: readonly Action['do'][] = ['mix', 'mean', 'send', 'updateTogether'];
+export const isExchange = (action: Action): boolean => exchanges.includes(action.do);
+
+/** Rows that must be there after a step: what the method carries over, and its model. */
+export const keptRows = ({ rows, modelRow }: Plan): readonly string[] => [...new Set([...Object.keys(rows), modelRow])];
+
+const decent = (d: string): Formula => ({
+  op: '-',
+  of: [{ name: 'x' }, { op: '*', of: [{ name: 'eta' }, { name: d }] }],
+});
+
+/** For each place, the names that are read there or later, before they are written anew; `kept` are read in the end. */
+function liveAfter(actions: readonly Action[], kept: readonly string[]): ReadonlySet<string>[] {
+  const live: ReadonlySet<string>[] = [];
+  let now: ReadonlySet<string> = new Set(kept);
+  for (const action of actions.toReversed()) {
+    live.unshift(now);
+    const written = writesOf(action);
+    // A memory keeps what it had, and adds to it.
+    const left = [...now].filter((name) => !written.includes(name));
+    now = new Set([...left, ...readsOf(action)]);
+  }
+  return live;
+}
+
+/** Takes neighbouring stages together where one program does both and nobody else reads what is between them. */
+function fused(actions: readonly Action[], kept: readonly string[], equal: ReadonlySet<string>): readonly Action[] {
+  const live = liveAfter(actions, kept);
+  for (let at = 0; at + 1 < actions.length; at++) {
+    const [first, second] = [actions[at]!, actions[at + 1]!];
+    const replaced = pair(first, second, live[at + 1]!, equal);
+    if (replaced !== undefined) return fused(actions.toSpliced(at, 2, replaced), kept, equal);
+  }
+  return actions;
+}
+
+function pair(
+  first: Action,
+  second: Action,
+  live: ReadonlySet<string>,
+  equal: ReadonlySet<string>,
+): Action | undefined {
+  if (first.do === 'direction' && second.do === 'set' && !live.has(first.into))
+    if (isDeepStrictEqual(second.to, decent(first.into)))
+      return { do: 'update', gradient: first.gradient, into: second.row };
+  if (first.do === 'gradient' && second.do === 'update' && first.into === second.gradient)
+    if (first.at === 'x' && !first.again && !live.has(first.into)) return { do: 'adapt', into: second.into };
+  if (first.do === 'mean' && second.do === 'update' && first.into === second.gradient)
+    if (equal.has('x') && !live.has(first.into)) return { do: 'updateTogether', meanOf: first.from, into: second.into };
+  return undefined;
+}
+
+/**
+ * Where replicas are measured: after the local step and before what they exchange next, if that makes the model: the model itself, if it has moved
+ * since the gradient, or what is averaged to become the model. Otherwise at the end of the step.
+ */
+function probed(actions: readonly Action[], model: string): readonly Action[] {
+  const moved = new Set<string>();
+  let gradient = false;
+  for (const [at, action] of actions.entries()) {
+    if (gradient && isExchange(action)) {
+      const row = moved.has(model) ? model : becoming(actions, at, model, moved);
+      if (row !== undefined) return actions.toSpliced(at, 0, { do: 'probe', row });
+    }
+    gradient ||= action.do === 'gradient' || action.do === 'adapt';
+    if (gradient) for (const name of writesOf(action)) moved.add(name);
+  }
+  return [...actions, { do: 'probe', row: model }];
+}
+
+/** The row whose average becomes the model, at once or by a later x = s. */
+function becoming(
+  actions: readonly Action[],
+  at: number,
+  model: string,
+  moved: ReadonlySet<string>,
+): string | undefined {
+  const mix = actions[at]!;
+  if (mix.do !== 'mix' || !moved.has(mix.from)) return undefined;
+  const copied = actions
+    .slice(at + 1)
+    .some((later) => later.do === 'set' && later.row === model && 'name' in later.to && later.to.name === mix.into);
+  return mix.into === model || copied ? mix.from : undefined;
+}
+
+/** When a step is: its number from 0, whether it is the last one, its learning rate and that of the step before. */
+export interface Moment {
+  readonly t: number;
+  readonly last: boolean;
+  readonly eta: number;
+  readonly etaBefore: number;
+}
+
+/** The actions of a step; with `signal` the gradients of all replicas are looked at before they are used. */
+export function stepOf(plan: Plan, { last, ...clock }: Moment, { signal = false } = {}): Step {
+  const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
+  const scalar = (name: string) => scalars.get(name)!;
+  const stages = stagesAt([...plan.stages, ...plan.model], { t: clock.t, last, scalar });
+  const actions = stages.flatMap((stage): Action[] => {
+    if (stage.do === 'gradient' && signal) return [stage, { do: 'signal', gradient: stage.into }];
+    if (stage.do !== 'setScalar') return [stage];
+    scalars.set(stage.scalar, evaluate(stage.to, scalar));
+    return [];
+  });
+  const kept = keptRows(plan);
+  const all = probed(fused(actions, kept, equalRows(plan)), plan.modelRow);
+  const live = liveAfter(all, kept);
+  const dead = all.map((action, at) =>
+    [...new Set([...readsOf(action), ...writesOf(action)])].filter((name) => !live[at]!.has(name)),
+  );
+  return { actions: all, dead, scalars };
+}
+
+/**
+ * Rows that are the same on all replicas in every step, to the last bit: those that only means and other such rows are written to. What is mixed is
+ * equal only but for rounding.
+ */
+export function equalRows({ stages, rows, scratch }: Pick<Plan, 'stages' | 'rows' | 'scratch'>): ReadonlySet<string> {
+  const flat = (list: readonly Stage[]): Stage[] =>
+    list.flatMap((stage) => (stage.do === 'when' ? [...flat(stage.inside), ...flat(stage.otherwise)] : [stage]));
+  const all = new Set([...Object.keys(rows), ...scratch]);
+  let equal: ReadonlySet<string> = all;
+  for (;;) {
+    const keeps = (stage: Stage) =>
+      stage.do === 'mean' ||
+      ((stage.do === 'set' || stage.do === 'direction') &&
+        readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
+    const written = flat(stages)
+      .filter((stage) => !keeps(stage))
+      .flatMap(writesOf);
+    const next = new Set([...equal].filter((name) => !written.includes(name)));
+    if (next.size === equal.size) return equal;
+    equal = next;
+  }
+}

@@ -1,0 +1,35 @@
+import type { Plan } from './method.ts';
+import { readsOf, type Stage, writesOf } from './stage.ts';
+
+/**
+ * The rows that others know without being told: what compressed messages add up to, and what is computed from such rows alone. Whoever hears
+ * a replica keeps a copy of them and does with it what the replica does.
+ */
+export function memoriesOf({ stages, rows, scratch }: Plan): ReadonlySet<string> {
+  const flat = (list: readonly Stage[]): Stage[] =>
+    list.flatMap((stage) => (stage.do === 'when' ? [...flat(stage.inside), ...flat(stage.otherwise)] : [stage]));
+  const all = flat(stages);
+  const isRow = new Set([...Object.keys(rows), ...scratch]);
+  if (!all.some((stage) => stage.do === 'send')) return new Set();
+  // x starts alike on all, but what starts as x and is never sent is no memory either: begin with all, take away what learns from others.
+  let memories = new Set([...isRow].filter((name) => name !== 'x'));
+  for (;;) {
+    const keeps = (stage: Stage) =>
+      stage.do === 'send' ||
+      (stage.do === 'set' && readsOf(stage).every((name) => memories.has(name) || !isRow.has(name)));
+    const lost = new Set(all.filter((stage) => !keeps(stage)).flatMap(writesOf));
+    const next = new Set([...memories].filter((name) => !lost.has(name)));
+    if (next.size === memories.size) break;
+    memories = next;
+  }
+  // Of these, those that a message reaches.
+  const reached = new Set(all.flatMap((stage) => (stage.do === 'send' ? [stage.memory] : [])));
+  for (;;) {
+    const more = all.filter(
+      (stage) => stage.do === 'set' && memories.has(stage.row) && readsOf(stage).some((name) => reached.has(name)),
+    );
+    const before = reached.size;
+    for (const stage of more) for (const name of writesOf(stage)) reached.add(name);
+    if (reached.size === before) return new Set([...reached].filter((name) => memories.has(name)));
+  }
+}
