@@ -20,7 +20,7 @@ describe('actions of a step', () => {
     expect(kinds('dpsgd', { order: 'combine-then-adapt' })).toBe('mix adapt probe');
     expect(kinds('centralized')).toBe('gradient updateTogether probe');
     expect(kinds('choco')).toBe('adapt probe send mix set');
-    expect(kinds('sgp')).toBe('set gradient update probe mix mix set');
+    expect(kinds('sgp')).toBe('set gradient update mix mix set probe');
   });
   it('follow the conditions', () => {
     const at = (t: number) => kinds('dpsgd', { localSteps: 3 }, { t });
