@@ -74,7 +74,11 @@ export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined
   /** Rows that are there for own sums. Where replicas are lost, sums may be fewer. */
   const sumRows = new Rows(memory, 'sums').count;
   /** Rows between own replicas and own sums. */
-  const otherRows = (input: Rows) => (input.name === 'current' ? new Rows(memory, 'spare').count : 0);
+  const otherRows = (input: Rows) => {
+    const names = Object.keys(memory.rows);
+    const between = names.slice(names.indexOf(input.name) + 1, names.indexOf('sums'));
+    return between.reduce((sum, name) => sum + memory.rows[name]!, 0);
+  };
   const everything: ColumnRange = [0, memory.columns];
 
   function planMix(mixing: Mixing, input: Rows): MixPlan {

@@ -8,6 +8,7 @@ export interface SharedTransport {
   readonly replicas: number;
   /** The other processes, where there are any. */
   readonly place: Place | undefined;
+  readonly matrices: readonly string[];
   readonly memory: RowMemory;
   /** [arrived, generation, stop, again] */
   readonly control: Int32Array;
@@ -29,7 +30,12 @@ export const boardWidth = 64;
 const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
 const integers = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
 
+/** Parameters of all replicas, and a matrix to write the next ones to. */
+const twoMatrices = ['current', 'spare'] as const;
+
 export interface ShareOptions {
+  /** The names of the matrices, each with a row for every replica of the process. */
+  readonly matrices?: readonly string[];
   /** The other processes of the run. */
   readonly place?: Place | undefined;
   /** Whether rows are sent to other processes while the next replica computes. */
@@ -39,14 +45,14 @@ export interface ShareOptions {
 }
 
 /**
- * Rows of a process: its own replicas twice, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
+ * Rows of a process: those of its own replicas in each matrix, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
  * what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
  */
 export function shareTransport(
   threads: number,
   replicas: number,
   columns: number,
-  { place, overlap = false, ...options }: ShareOptions = {},
+  { place, overlap = false, matrices = twoMatrices, ...options }: ShareOptions = {},
 ): SharedTransport {
   const deal = dealOf(replicas, place?.count ?? 1, place?.index ?? 0);
   const own = deal.last - deal.first;
@@ -55,9 +61,16 @@ export function shareTransport(
     threads,
     replicas,
     place,
+    matrices,
     memory: allocateRows(
       columns,
-      { current: own, spare: own, sums, heard: replicas - own, parts: replicas - own, mean: 1 },
+      {
+        ...Object.fromEntries(matrices.map((name) => [name, own])),
+        sums,
+        heard: replicas - own,
+        parts: replicas - own,
+        mean: 1,
+      },
       options,
     ),
     control: integers(4),

@@ -6,7 +6,7 @@ import { dealOf } from './exchange.ts';
 import type { Channel, Group } from './group.ts';
 import { type MixPlan, plansFor } from './plans.ts';
 import { again, arrived, boardWidth, generation, type SharedTransport, stop } from './shared.ts';
-import { blockOf, type LostBlock, type MatrixName, type Transport } from './transport.ts';
+import { blockOf, type LostBlock, type Transport } from './transport.ts';
 
 /** The transport of one thread. Collective: it returns when all threads of all processes are there. */
 export async function openTransport(shared: SharedTransport, thread: number): Promise<Transport> {
@@ -27,11 +27,8 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
   const within = blockOf(deal.last - deal.first, threads, thread);
   const [first, last] = [deal.first + within.first, deal.first + within.last];
   const kernel = new Kernel(memory);
-  const rows: Record<MatrixName, Rows> = {
-    current: new Rows(memory, 'current', { first: deal.first }),
-    spare: new Rows(memory, 'spare', { first: deal.first }),
-    mean: new Rows(memory, 'mean'),
-  };
+  const rows = new Map(shared.matrices.map((name) => [name, new Rows(memory, name, { first: deal.first })]));
+  const meanRow = new Rows(memory, 'mean');
   // Threads divide the work by columns: no sum over replicas is computed twice.
   const columns = columnShare(memory.columns, thread, threads);
   let waitMs = 0;
@@ -133,7 +130,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     if (!meetAcross(() => exchange(scatter!))) return false;
     const [from, to] = plans.columnsOf(deal.index);
     const [begin, end] = columnShare(to - from, thread, threads);
-    if (begin < end) kernel.run(mean, reach(input), rows.mean, [from + begin, from + end]);
+    if (begin < end) kernel.run(mean, reach(input), meanRow, [from + begin, from + end]);
     return meetAcross(() => exchange(spread!));
   }
 
@@ -141,17 +138,17 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     if (processes > 1) while (!meanAcross(input));
     else {
       meet();
-      kernel.mean(input, rows.mean, columns);
+      kernel.mean(input, meanRow, columns);
       meet();
     }
-    return rows.mean;
+    return meanRow;
   }
 
   function mixAcross(mixing: Mixing, input: Rows, output: Rows): boolean {
     const plan = plans.mix(surviving(mixing), input);
     if (plan === 'mean') {
       if (!meanAcross(input)) return false;
-      for (let i = first; i < last; i++) kernel.copy(output, i, rows.mean, 0);
+      for (let i = first; i < last; i++) kernel.copy(output, i, meanRow, 0);
     } else {
       const heard = meetAcross(() => {
         exchange(plan.channel!);
@@ -229,7 +226,7 @@ function transportOver(shared: SharedTransport, thread: number, group: Group | u
     },
     first,
     last,
-    rows: (name) => rows[name],
+    rows: (name) => rows.get(name)!,
     kernel,
     mix(mixing, input, output) {
       if (processes > 1) {

@@ -2,10 +2,6 @@ import type { Kernel } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 
-/** The matrices of a run: parameters of all replicas, a second such matrix, and one row for means. */
-export const matrices = ['current', 'spare', 'mean'] as const;
-export type MatrixName = (typeof matrices)[number];
-
 /** A process of the launcher that was lost, with its replicas. */
 export interface LostBlock {
   readonly process: number;
@@ -28,8 +24,8 @@ export interface Transport {
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
-  /** Not collective: a matrix of which a rank reads and writes the rows of its own replicas, by their numbers. */
-  rows(name: MatrixName): Rows;
+  /** Not collective: a matrix by its name, of which a rank reads and writes the rows of its own replicas, by their numbers. */
+  rows(name: string): Rows;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
   /** output_i ← Σ_j W_ij input_j for every replica, with `surviving(W)`. Waits for what the own replicas need from others. */
