@@ -5,40 +5,7 @@ import { LostError, suggest, UserError } from '../base/error.ts';
 import { reason } from '../base/file.ts';
 import { packageVersion } from '../base/version.ts';
 import { endLauncher, launcherOf } from '../transport/mpi/launcher.ts';
-
-interface Row {
-  readonly summary: string;
-  /** Loaded only when asked for, so that `dbench --help` answers at once. */
-  load(): Promise<{ command(): Command | Promise<Command> }>;
-}
-
-const commands: Readonly<Record<string, Row>> = {
-  run: { summary: 'train what an experiment file describes, or resume a run', load: () => import('./run.ts') },
-  compare: {
-    summary: 'run the variants of an experiment; the quickstart by default',
-    load: () => import('./compare.ts'),
-  },
-  runs: { summary: 'list the runs that are stored, or remove some', load: () => import('./runs.ts') },
-  show: { summary: 'one run: results, cost, machine, settings', load: () => import('./show.ts') },
-  query: { summary: 'ask all runs a question in SQL', load: () => import('./query.ts') },
-  report: {
-    summary: 'what runs tell together: results, variance ranks, correlations, the observations',
-    load: () => import('./report.ts'),
-  },
-  topology: {
-    summary: 'what a communication topology offers, before any training',
-    load: () => import('./topology.ts'),
-  },
-  validate: { summary: 'check an experiment file and show it with all defaults', load: () => import('./validate.ts') },
-  schema: { summary: 'print the JSON Schema of experiment files, for editors', load: () => import('./schema.ts') },
-  data: { summary: 'data sets: list, get, verify, and how one is dealt to replicas', load: () => import('./data.ts') },
-  model: { summary: 'the tensors of a model; its training step as an ONNX file', load: () => import('./model.ts') },
-  bench: {
-    summary: 'what this machine reaches, against a yardstick in the same run',
-    load: () => import('./bench.ts'),
-  },
-  doctor: { summary: 'what this machine offers', load: () => import('./doctor.ts') },
-};
+import { commands } from './commands.ts';
 
 /** Errors of the command line become exit code 2 here, for every command alike. */
 function strict(command: Command): Command {

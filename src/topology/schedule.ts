@@ -46,7 +46,7 @@ const piecewise = z
       .array(
         z.strictObject({
           from: z.int().min(0).describe('first epoch of this phase'),
-          topology: topologySchema.describe('any kind above'),
+          topology: topologySchema.describe('as above, but ada and piecewise'),
         }),
       )
       .min(1)
