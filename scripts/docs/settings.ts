@@ -1,4 +1,4 @@
-import { jsonSchema } from '../../src/experiment/schema.ts';
+import { wholeSchema } from '../../src/experiment/schema.ts';
 import { markdownTable } from './markdown.ts';
 
 /** What this page needs of a JSON Schema. */
@@ -125,7 +125,7 @@ function section(path: string, schema: Schema, above: Set<string>): string[] {
 
 /** All settings of an experiment file, from its schema. */
 export function settingsReference(): string {
-  const schema = jsonSchema() as Schema;
+  const schema = wholeSchema() as Schema;
   const { compare, ...properties } = schema.properties!;
   const plain = {
     ...schema,
@@ -138,7 +138,7 @@ export function settingsReference(): string {
 }
 
 /** Paths of settings that do not say what they are. */
-export function undescribed(schema = jsonSchema() as Schema, path = ''): string[] {
+export function undescribed(schema = wholeSchema() as Schema, path = ''): string[] {
   const parts = [
     ...(schema.oneOf ?? []),
     ...(schema.anyOf ?? []),

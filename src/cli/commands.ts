@@ -13,6 +13,10 @@ export const commands: Readonly<Record<string, Row>> = {
     summary: 'run the variants of an experiment; the quickstart by default',
     load: () => import('./compare.ts'),
   },
+  experiments: {
+    summary: 'list the experiments that come with DBench, or print one',
+    load: () => import('./experiments.ts'),
+  },
   runs: { summary: 'list the runs that are stored, or remove some', load: () => import('./runs.ts') },
   show: { summary: 'one run: results, cost, machine, settings', load: () => import('./show.ts') },
   query: { summary: 'ask all runs a question in SQL', load: () => import('./query.ts') },

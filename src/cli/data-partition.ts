@@ -148,7 +148,7 @@ function report({ run, names, dealt }: Awaited<ReturnType<typeof describe>>): st
 export function partitionCommand(): Command {
   return new Command('partition')
     .description('how an experiment deals its training data: a table of classes and replicas')
-    .argument('<file>', 'experiment in YAML or JSON')
+    .argument('<experiment>', 'a file in YAML or JSON, or the name of one that comes with DBench')
     .addOption(setOption())
     .option('--json', 'print JSON')
     .action(async (file: string, options: { set: string[]; json?: true }) => {

@@ -91,14 +91,16 @@ const named = (options: Options): Options =>
   options.launch === undefined ? options : { ...options, launched: randomUUID() };
 
 export function command(): Command {
-  return common(new Command('run').argument('[file]', 'experiment in YAML or JSON'))
+  return common(
+    new Command('run').argument('[experiment]', 'a file in YAML or JSON, or the name of one that comes with DBench'),
+  )
     .addOption(new Option('--resume <id>', 'resume a run that was interrupted').conflicts('continue'))
     .action(async (file: string | undefined, given: Options) => {
       const options = named(given);
       if (options.resume !== undefined) return resumeOne(options.resume, file, options);
       if (file === undefined)
-        throw new UserError('the experiment file is missing', {
-          hint: 'as in: dbench run experiments/quickstart.yaml',
+        throw new UserError('the experiment is missing', {
+          hint: 'as in: dbench run quickstart, or dbench run FILE; dbench experiments lists those that have a name',
         });
       await runAll(() => loadPlan(file, options.set), options);
     });
@@ -108,7 +110,7 @@ export function command(): Command {
 export function compareCommand(): Command {
   const quickstart = fileURLToPath(new URL('../../experiments/quickstart.yaml', import.meta.url));
   return common(
-    new Command('compare').argument('[file]', 'experiment with variants; the quickstart by default'),
+    new Command('compare').argument('[experiment]', 'a file or name, as in run; the quickstart by default'),
   ).action(async (file: string | undefined, given: Options) => {
     const options = named(given);
     await runAll(() => {

@@ -1,7 +1,8 @@
 import { Option } from 'commander';
 import { UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
-import { override, parseText } from '../experiment/experiment.ts';
+import { override } from '../experiment/experiment.ts';
+import { parseText } from '../experiment/source.ts';
 import type { Task } from '../model/context.ts';
 import { type ModelSettings, modelSchema, usualTask } from '../model/models.ts';
 import { type OptimizerSettings, optimizerSchema } from '../optim/optimizer.ts';

@@ -7,7 +7,7 @@ import { number } from './print.ts';
 
 export function command(): Command {
   return new Command('validate')
-    .argument('<file>', 'experiment in YAML or JSON')
+    .argument('<experiment>', 'a file in YAML or JSON, or the name of one that comes with DBench')
     .addOption(setOption())
     .addOption(jsonOption())
     .action((file: string, options: { set: string[]; json?: true }) => {

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../base/error.ts';
-import { loadExperiment, merge, override, parseText, resolve } from './experiment.ts';
+import { loadExperiment, override, resolve } from './experiment.ts';
 import { jsonSchema } from './schema.ts';
+import { merge, parseText } from './source.ts';
 
 const minimal = {
   name: 'small',
@@ -205,16 +206,18 @@ describe('files', () => {
   });
 });
 
-it('has a JSON Schema that offers every setting, also in variants', () => {
+it('has a JSON Schema that offers every setting, also in variants, and asks for none in a file that extends another', () => {
   const schema = jsonSchema() as {
-    required: string[];
+    if: object;
+    else: { required: string[]; properties: object };
     properties: Record<string, { items?: { properties: object; required: string[] } }>;
   };
-  expect(schema.required).toEqual(['name', 'replicas', 'data', 'model', 'batch', 'epochs', 'learningRate']);
+  expect(schema.if).toEqual({ required: ['extends'] });
+  expect(schema.else.required).toEqual(['name', 'replicas', 'data', 'model', 'batch', 'epochs', 'learningRate']);
   const variant = schema.properties.compare!.items!;
   expect(variant.required).toEqual(['name']);
-  expect(Object.keys(variant.properties)).toEqual(
-    Object.keys(schema.properties).filter((key) => key !== 'compare' && key !== 'sweep'),
-  );
+  const [names, all] = [Object.keys(variant.properties), Object.keys(schema.properties).sort()];
+  expect(all).toEqual([...names, 'extends', 'compare', 'sweep'].sort());
+  expect(Object.keys(schema.else.properties).sort()).toEqual(all);
   expect(JSON.stringify(variant.properties)).not.toContain('"required"');
 });

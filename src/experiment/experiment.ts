@@ -1,35 +1,13 @@
-import { dirname } from 'node:path';
-import { LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { UserError } from '../base/error.ts';
-import { readText } from '../base/file.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { locate, pinned } from './files.ts';
 import { isData, pathPattern, setAt } from './path.ts';
 import { type Experiment, experimentSchema, runSchema } from './schema.ts';
+import { extended, findExperiment, merge, parseText, readSettings } from './source.ts';
 import { maxRuns, type Point, pointCount, pointsOf, pointText, sweepSchema } from './sweep.ts';
-
-/** `over` laid on top of `base`, group by group; a group whose `kind` changes is replaced as a whole. */
-export function merge(base: unknown, over: unknown): unknown {
-  if (!isData(base) || !isData(over) || (over.kind !== undefined && over.kind !== base.kind)) return over;
-  const merged = { ...base };
-  for (const [key, value] of Object.entries(over)) merged[key] = key in base ? merge(base[key], value) : value;
-  return merged;
-}
-
-/** Reads YAML or JSON; mistakes are reported with file and line. */
-export function parseText(text: string, where: string): unknown {
-  const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const problem = document.errors[0];
-  if (problem !== undefined)
-    throw new UserError(`${where}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`, {
-      hint: 'the file must be YAML or JSON',
-    });
-  return document.toJS();
-}
 
 /**
  * Sets `a.b[0].c=value` of `--set`; the value is read as YAML, so numbers, lists and true/false work. Paths of files count from the
@@ -42,6 +20,7 @@ export function override(data: unknown, assignment: string): unknown {
     throw new UserError(`--set ${assignment}: expected path=value`, {
       hint: 'as in --set topology.kind=torus or --set compare[0].name=a',
     });
+  if (/^extends\b/.test(path)) throw new UserError('--set extends: only a file can say what it extends');
   const value = parseText(assignment.slice(equals + 1), `--set ${path}`);
   const key = path.slice(path.lastIndexOf('.') + 1);
   return setAt(data, path, locate(value, process.cwd(), key), `--set ${path}`);
@@ -162,21 +141,25 @@ const large = (count: number) => count.toLocaleString('en-US');
 const runsOf = (planned: readonly Planned[]) => frozen(planned.map(({ experiment }) => experiment));
 
 /** As `plan`, without the points; paths of files count from the working directory. */
-export const resolve = (data: unknown, where: string): readonly Experiment[] =>
-  runsOf(plan(locate(data, process.cwd()), where));
+export function resolve(data: unknown, where: string): readonly Experiment[] {
+  const folder = process.cwd();
+  return runsOf(plan(extended(locate(data, folder), where, folder), where));
+}
 
-/** Reads an experiment file, applies `--set` overrides, checks everything. Paths in the file count from its folder. */
+/**
+ * Reads an experiment by path or name, applies `--set` overrides, checks everything. Paths in the file count from its folder.
+ */
 export function loadPlan(
-  path: string,
+  word: string,
   overrides: readonly string[] = [],
   options: PlanOptions = {},
 ): readonly Planned[] {
-  const data = locate(parseText(readText(path, 'experiment'), path), dirname(path));
-  return plan(overrides.reduce(override, data), path, options);
+  const data = readSettings(findExperiment(word), word);
+  return plan(overrides.reduce(override, data), word, options);
 }
 
 export const loadExperiment = (
-  path: string,
+  word: string,
   overrides: readonly string[] = [],
   options: PlanOptions = {},
-): readonly Experiment[] => runsOf(loadPlan(path, overrides, options));
+): readonly Experiment[] => runsOf(loadPlan(word, overrides, options));

@@ -64,6 +64,13 @@ export const runSchema = z.strictObject(shape);
 
 /** What a file holds: a run, variants of it to compare, each a name and what differs, and a grid of settings to try them at. */
 export const experimentSchema = z.strictObject({
+  extends: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'an experiment to start from, by path or name: what this file says is laid on top, variants by their name',
+    ),
   ...shape,
   compare: z
     .array(z.looseObject({ name }))
@@ -92,17 +99,26 @@ function loosened(schema: unknown): unknown {
   return Object.fromEntries(entries.map(([key, value]) => [key === 'oneOf' ? 'anyOf' : key, loosened(value)]));
 }
 
-/** JSON Schema of an experiment file, for editors. */
-export function jsonSchema(): Json {
+/** JSON Schema of an experiment file that stands for itself. */
+export function wholeSchema(): Json & { readonly properties: Json; readonly required?: unknown } {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input' }) as Json & { properties: Json };
-  const { compare, sweep, ...properties } = schema.properties;
-  const variant = {
-    ...(loosened({ type: 'object', properties, additionalProperties: false }) as Json),
-    required: ['name'],
-  };
+  const { extends: base, compare, sweep, ...properties } = schema.properties;
+  const variant = { type: 'object', properties: loosened(properties), additionalProperties: false, required: ['name'] };
   return {
     ...schema,
     title: 'DBench experiment',
-    properties: { ...properties, compare: { ...(compare as Json), items: variant }, sweep },
+    properties: { extends: base, ...properties, compare: { ...(compare as Json), items: variant }, sweep },
+  };
+}
+
+/** JSON Schema of experiment files, for editors: one that extends another may leave out everything. */
+export function jsonSchema(): Json {
+  const { required, properties, ...schema } = wholeSchema();
+  const { compare, ...others } = properties;
+  return {
+    ...schema,
+    properties: { ...(loosened(others) as Json), compare },
+    if: { required: ['extends'] },
+    else: { properties, required },
   };
 }

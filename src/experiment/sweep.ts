@@ -8,7 +8,7 @@ export const sweepSchema = z.record(z.string(), z.array(z.unknown()).min(1)).sup
   for (const [path, values] of Object.entries(sweep)) {
     const refuse = (message: string) => context.addIssue({ code: 'custom', path: [path], message });
     if (!pathPattern.test(path)) refuse('is no path of a setting, as in learningRate.base or model.hidden[0]');
-    else if (/^(name|compare|sweep)\b/.test(path)) refuse('cannot be swept; give variants under compare');
+    else if (/^(name|extends|compare|sweep)\b/.test(path)) refuse('cannot be swept; give variants under compare');
     const texts = values.map((value) => JSON.stringify(value));
     const twice = texts.find((text, index) => texts.indexOf(text) !== index);
     if (twice !== undefined) refuse(`has the value ${twice} twice`);

@@ -47,7 +47,8 @@ export function fingerprint(experiment: Experiment): string {
   return createHash('sha256').update(identity(experiment)).digest('hex').slice(0, 8);
 }
 
-const identity = (experiment: Experiment) => JSON.stringify(byContent(experiment));
+/** All that decides a run. */
+const identity = ({ description: _, ...settings }: Experiment) => JSON.stringify(byContent(settings));
 
 const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(experiment)}`;
 

@@ -87,8 +87,27 @@ describe('dbench topology', () => {
 
 describe('dbench validate', () => {
   it('accepts the experiments that come with the package', () => {
-    for (const name of readdirSync(join(root, 'experiments')))
-      expect(dbench('validate', join(root, 'experiments', name)), name).toMatchObject({ status: 0, stderr: '' });
+    const all = JSON.parse(dbench('experiments', '--json').stdout) as { name: string; description: string }[];
+    expect(all.length).toBeGreaterThan(9);
+    for (const { name, description } of all) {
+      expect(description, name).toMatch(/\w/);
+      expect(dbench('validate', name), name).toMatchObject({ status: 0, stderr: '' });
+    }
+  });
+
+  it('takes a name for a file if there is one', () => {
+    write('quickstart', dbench('experiments', 'quickstart').stdout.replace('replicas: 64', 'replicas: 12'));
+    const replicas = (name: string) => JSON.parse(dbench('validate', name, '--json').stdout)[0].replicas;
+    expect(replicas('quickstart')).toBe(12);
+    rmSync(join(folder, 'quickstart'));
+    expect(replicas('quickstart')).toBe(64);
+    expect(dbench('validate', 'quikstart')).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr:
+        'dbench: cannot read the experiment quikstart: no such file or folder\n' +
+        'hint: give a file, or the name of an experiment that comes with DBench; did you mean "quickstart"?\n',
+    });
   });
 
   it('prints the resolved runs', () => {
@@ -196,7 +215,7 @@ describe('mistakes', () => {
     [['bench', 'stpe'], /unknown command 'stpe'/],
     [['bench', 'step'], /required option '--model <kind>' not specified/],
     [['bench', 'step', '--model', 'mlp', '--seconds', '-1'], /--seconds must be a number above 0/],
-    [['validate'], /missing required argument 'file'/],
+    [['validate'], /missing required argument 'experiment'/],
     [['help', 'topologi'], /unknown command "topologi"/],
     [
       ['bench', 'mix', '-n', '100000', '-P', '100000000'],
