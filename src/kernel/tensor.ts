@@ -1,11 +1,22 @@
 import { privateWasm } from './binary.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
-/** Passes over tensors in one memory, see assembly/tensor.ts; arguments are addresses, then counts. */
+/** Passes over tensors in one memory, see assembly/{tensor,loss,statistics}.ts; arguments are addresses, then counts. */
 export interface TensorKernel {
   dropoutMask(out: number, count: number, a: number, b: number, bound: number, factor: number): void;
   accumulate(y: number, x: number, count: number): void;
   rankOf(x: number, count: number, index: number): number;
+  crossEntropy(x: number, logs: number, count: number, label: number): number;
+  channelStatistics(
+    x: number,
+    samples: number,
+    blocks: number,
+    pixels: number,
+    width: number,
+    sums: number,
+    mean: number,
+    variance: number,
+  ): void;
   doubleCells(gates: number, rows: number, width: number): void;
   lstmCell(gates: number, before: number, cells: number, rows: number, width: number): void;
   lstmOutput(gates: number, tanhCells: number, y: number, rows: number, width: number): void;

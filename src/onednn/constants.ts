@@ -27,7 +27,6 @@ export const commonAlgorithms = {
   /** The padding counts as zeros. */
   avgPool: 0x2ff,
   sum: 0x2fff4,
-  logSoftmax: 0x30001,
 } as const;
 
 export const query = {

@@ -49,8 +49,6 @@ export interface Operations {
   };
   /** A sum over the axes that have size 1 in the result. */
   readonly reduction: { readonly src: Format; readonly dst: Format };
-  /** Over the second axis. */
-  readonly logSoftmax: { readonly src: Format; readonly dst: Format };
   readonly convolution: Strides & Operations['matmul'];
   readonly convolutionBackwardData: Strides & {
     readonly diffSrc: Format;
@@ -81,6 +79,8 @@ export type Table<Name> = {
 export interface Dialect {
   strided(shape: Shape, strides: readonly number[]): Format;
   any(shape: Shape): Format;
+  /** Images whose channels are in blocks of 8 or 16, the channels of a block side by side for each pixel. */
+  blocked(shape: Shape, width: 8 | 16): Format;
   part(whole: Format, shape: Shape, start: readonly number[]): Format | undefined;
   /** What a description answers; lives longer than the description does. */
   wanted(description: number, what: Query): Format;

@@ -11,6 +11,14 @@ export interface Format {
   readonly description: Buffer | number;
 }
 
+/** Elements in the order [samples, blocks, pixels, width]; a channel is one of the `width` elements of one of the blocks. */
+export interface ChannelLayout {
+  readonly samples: number;
+  readonly blocks: number;
+  readonly pixels: number;
+  readonly width: number;
+}
+
 const maxAxes = 12;
 
 /** Sizes, strides or offsets along each axis, as the library reads them. */
@@ -93,6 +101,24 @@ export class Formats {
 
   isPlain(format: Format): boolean {
     return this.same(format, this.plain(format.shape));
+  }
+
+  /** How channels, the second of a tensor's axes, are in memory; undefined for an order that is not known. */
+  channelsOf(format: Format): ChannelLayout | undefined {
+    const [samples, channels, ...axes] = format.shape as [number, number, ...number[]];
+    const pixels = sizeOf(axes);
+    if (this.isPlain(format))
+      return pixels === 1
+        ? { samples, blocks: 1, pixels, width: channels }
+        : { samples, blocks: channels, pixels, width: 1 };
+    if (axes.length !== 2) return undefined;
+    const [height, width] = axes as [number, number];
+    const last = this.strided(format.shape, [channels * pixels, 1, width * channels, channels]);
+    if (this.same(format, last)) return { samples, blocks: 1, pixels: height * width, width: channels };
+    for (const size of [8, 16] as const)
+      if (this.same(format, this.#keep(this.#library.dialect.blocked(format.shape, size))))
+        return { samples, blocks: Math.ceil(channels / size), pixels, width: size };
+    return undefined;
   }
 
   bytes(format: Format): number {

@@ -2,29 +2,24 @@ import { UserError } from '../base/error.ts';
 import type { TensorKernel } from '../kernel/tensor.ts';
 import { printType } from '../tensor/print.ts';
 import type { Node, OpKind, Program } from '../tensor/program.ts';
-
 import { fuse, type Task } from './fuse.ts';
 import { OneDnnError } from './library.ts';
+import { batchNorm, batchNormGrad, batchNormInference, batchNorms } from './lower/batch-norm.ts';
 import { binaryChain, combination, elementwise } from './lower/elementwise.ts';
 import { recurrentRules } from './lower/lstm.ts';
-import { batchNorm, batchNormGrad, batchNormInference, norms } from './lower/norm.ts';
+import { norms } from './lower/norm.ts';
 import type { Rule, Rules } from './lower/rule.ts';
 import { matmulChain, structure } from './lower/structure.ts';
 import { convGradWeight, windows } from './lower/window.ts';
 import type { Recorder } from './recorder.ts';
 import { Scope } from './scope.ts';
 
+const rules: Rules<OpKind> = { ...elementwise, ...structure, ...windows, ...batchNorms, ...norms, ...recurrentRules };
+
 /** Records the calls that a program takes; kernels are asked for when they run. */
 export function lower(program: Program, recorder: Recorder, kernel: () => TensorKernel): void {
-  const rules: Rules<OpKind> = {
-    ...elementwise,
-    ...structure(kernel),
-    ...windows,
-    ...norms,
-    ...recurrentRules(kernel),
-  };
-  const scope = new Scope(recorder, program);
-  for (const task of fuse(program)) named(task, program, () => lowerTask(scope, rules, task));
+  const scope = new Scope(recorder, program, kernel);
+  for (const task of fuse(program)) named(task, program, () => lowerTask(scope, task));
   scope.finish();
 }
 
@@ -50,7 +45,7 @@ function nodeOf(task: Task): Pick<Node, 'inputs'> & { readonly op: string } {
   return task.kind === 'node' ? task.node : task.norm;
 }
 
-function lowerTask(scope: Scope, rules: Rules<OpKind>, task: Task): void {
+function lowerTask(scope: Scope, task: Task): void {
   if (task.kind === 'node') (rules[task.node.op] as Rule<OpKind>)(scope, task.node);
   else if (task.kind === 'normRelu') {
     const result = task.relu.outputs[0]!;

@@ -1,4 +1,5 @@
 import { sizeOf } from '../base/shape.ts';
+import type { TensorKernel } from '../kernel/tensor.ts';
 import type { Program, Shape, Value, Window } from '../tensor/program.ts';
 import { type Format, rowMajor } from './format.ts';
 import type { Described, Recorder, Stored } from './recorder.ts';
@@ -19,6 +20,8 @@ export interface Kept {
 export class Scope {
   readonly recorder: Recorder;
   readonly program: Program;
+  /** The passes over the arena's memory, which is there once all is lowered. */
+  readonly kernel: () => TensorKernel;
   readonly #versions = new Map<Value, Stored[]>();
   readonly #outputs = new Map<Value, string>();
   /** Stored tensors whose elements are repeated or apart. */
@@ -28,9 +31,10 @@ export class Scope {
   /** Forward convolutions and poolings by their shapes, which their gradients refer to. */
   readonly hints = new Map<string, Described>();
 
-  constructor(recorder: Recorder, program: Program) {
+  constructor(recorder: Recorder, program: Program, kernel: () => TensorKernel) {
     this.recorder = recorder;
     this.program = program;
+    this.kernel = kernel;
     for (const { name, value } of program.inputs)
       this.#versions.set(value, [{ format: this.#plain(value), place: { kind: 'bound', name } }]);
     for (const { name, value } of program.outputs)

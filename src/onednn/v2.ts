@@ -1,3 +1,4 @@
+import type { Shape } from '../tensor/program.ts';
 import { argument, commonAlgorithms, dataType, formatTag, propagations, query } from './constants.ts';
 import type { Algorithm, Binding, Dialect, NormFlag, Table } from './dialect.ts';
 import { dimensions, type Format, given } from './format.ts';
@@ -31,7 +32,6 @@ const signatures = {
   dnnl_eltwise_backward_desc_init: 'int(void *, int, void *, void *, float, float)',
   dnnl_binary_desc_init: 'int(void *, int, void *, void *, void *)',
   dnnl_reduction_desc_init: 'int(void *, int, void *, void *, float, float)',
-  dnnl_softmax_v2_forward_desc_init: 'int(void *, int, int, void *, void *, int)',
   dnnl_matmul_desc_init: 'int(void *, void *, void *, void *, void *)',
 } as const;
 type Name = keyof typeof signatures;
@@ -40,6 +40,9 @@ type Name = keyof typeof signatures;
 const descriptionBytes = 696;
 /** More than any operation description takes; the largest in use, a convolution's, has 5,976 bytes. */
 const operationBytes = 16384;
+
+/** dnnl_aBcd8b, dnnl_aBcd16b */
+const blockedTag = { 8: 93, 16: 69 } as const;
 
 const algorithms: Readonly<Record<Algorithm, number>> = {
   ...commonAlgorithms,
@@ -84,10 +87,6 @@ const operations: Table<Name> = {
   ],
   matmul: ({ src, weights, bias, dst }) => ['dnnl_matmul_desc_init', [src, weights, bias, dst]],
   reduction: ({ src, dst }) => ['dnnl_reduction_desc_init', [algorithms.sum, src, dst, 0, 0]],
-  logSoftmax: ({ src, dst }) => [
-    'dnnl_softmax_v2_forward_desc_init',
-    [propagations.training, algorithms.logSoftmax, src, dst, 1],
-  ],
   convolution: ({ src, weights, bias, dst, stride, padding }) => [
     'dnnl_convolution_forward_desc_init',
     [propagations.training, algorithms.convolution, src, weights, bias, dst, stride, padding, padding],
@@ -128,6 +127,12 @@ const operations: Table<Name> = {
 
 export function version2({ engine, bind, copyOf }: Binding): Dialect {
   const { call, handle, raw } = bind(signatures);
+  const tagged = (shape: Shape, tag: number): Format => {
+    const description = Buffer.alloc(descriptionBytes);
+    const init = 'dnnl_memory_desc_init_by_tag';
+    call(init, description, shape.length, dimensions(shape), dataType.float32, tag);
+    return formatOf(description);
+  };
   return {
     strided(shape, strides) {
       const description = Buffer.alloc(descriptionBytes);
@@ -135,12 +140,8 @@ export function version2({ engine, bind, copyOf }: Binding): Dialect {
       call('dnnl_memory_desc_init_by_strides', description, shape.length, sizes, dataType.float32, steps);
       return formatOf(description);
     },
-    any(shape) {
-      const description = Buffer.alloc(descriptionBytes);
-      const sizes = dimensions(shape);
-      call('dnnl_memory_desc_init_by_tag', description, shape.length, sizes, dataType.float32, formatTag.any);
-      return formatOf(description);
-    },
+    any: (shape) => tagged(shape, formatTag.any),
+    blocked: (shape, width) => tagged(shape, blockedTag[width]),
     part(whole, shape, start) {
       const description = Buffer.alloc(descriptionBytes);
       const sub = raw.dnnl_memory_desc_init_submemory;

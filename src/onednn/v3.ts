@@ -1,3 +1,4 @@
+import type { Shape } from '../tensor/program.ts';
 import { argument, commonAlgorithms, dataType, formatTag, propagations, query } from './constants.ts';
 import type { Algorithm, Binding, Dialect, NormFlag, Table } from './dialect.ts';
 import { dimensions, type Format, given } from './format.ts';
@@ -39,12 +40,14 @@ const signatures = {
     'int(void *, uint64_t, int, void *, void *, void *, float, float, uint64_t, uint64_t)',
   dnnl_binary_primitive_desc_create: 'int(void *, uint64_t, int, void *, void *, void *, uint64_t)',
   dnnl_reduction_primitive_desc_create: 'int(void *, uint64_t, int, void *, void *, float, float, uint64_t)',
-  dnnl_softmax_forward_primitive_desc_create: 'int(void *, uint64_t, int, int, void *, void *, int, uint64_t)',
   dnnl_matmul_primitive_desc_create: 'int(void *, uint64_t, void *, void *, void *, void *, uint64_t)',
 } as const;
 type Name = keyof typeof signatures;
 
 const formatQuery = { axes: 256, sizes: 257 } as const;
+
+/** dnnl_aBcd8b, dnnl_aBcd16b */
+const blockedTag = { 8: 102, 16: 78 } as const;
 
 const algorithms: Readonly<Record<Algorithm, number>> = {
   ...commonAlgorithms,
@@ -85,10 +88,6 @@ const operations: Table<Name> = {
   ],
   matmul: ({ src, weights, bias, dst }) => ['dnnl_matmul_primitive_desc_create', [src, weights, bias, dst]],
   reduction: ({ src, dst }) => ['dnnl_reduction_primitive_desc_create', [algorithms.sum, src, dst, 0, 0]],
-  logSoftmax: ({ src, dst }) => [
-    'dnnl_softmax_forward_primitive_desc_create',
-    [propagations.training, algorithms.logSoftmax, src, dst, 1],
-  ],
   convolution: ({ src, weights, bias, dst, stride, padding }) => [
     'dnnl_convolution_forward_primitive_desc_create',
     [propagations.training, algorithms.convolution, src, weights, bias, dst, stride, dilation, padding, padding],
@@ -137,16 +136,18 @@ export function version3({ engine, bind, copyOf }: Binding): Dialect {
     const copy = copyOf(sizes[0], 8 * axes[0]!);
     return { shape: Array.from({ length: axes[0]! }, (_, axis) => Number(copy.readBigInt64LE(8 * axis))), description };
   };
+  const tagged = (shape: Shape, tag: number): Format => {
+    const create = 'dnnl_memory_desc_create_with_tag';
+    return formatOf(handle(create, shape.length, dimensions(shape), dataType.float32, tag));
+  };
   return {
     strided(shape, strides) {
       const [sizes, steps] = [dimensions(shape), dimensions(strides)];
       const create = 'dnnl_memory_desc_create_with_strides';
       return formatOf(handle(create, shape.length, sizes, dataType.float32, steps));
     },
-    any(shape) {
-      const create = 'dnnl_memory_desc_create_with_tag';
-      return formatOf(handle(create, shape.length, dimensions(shape), dataType.float32, formatTag.any));
-    },
+    any: (shape) => tagged(shape, formatTag.any),
+    blocked: (shape, width) => tagged(shape, blockedTag[width]),
     part(whole, shape, start) {
       const out = new BigUint64Array(1);
       const create = raw.dnnl_memory_desc_create_submemory;

@@ -1,3 +1,5 @@
+export { crossEntropy } from './loss';
 export { copy, mix } from './mix';
 export { differences, squares } from './row';
+export { channelStatistics } from './statistics';
 export { accumulate, doubleCells, dropoutMask, lstmCell, lstmCellGrad, lstmOutput, rankOf } from './tensor';

@@ -1,5 +1,4 @@
 import type { Tuple } from '../../base/tuple.ts';
-import type { TensorKernel } from '../../kernel/tensor.ts';
 import type { Node, Value } from '../../tensor/program.ts';
 import type { Format } from '../format.ts';
 import type { Described, Stored } from '../recorder.ts';
@@ -43,8 +42,8 @@ function recurrent(
   return { described, weights };
 }
 
-function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: Node<'lstm'>): void {
-  const { recorder } = scope;
+function forward(scope: Scope, { inputs, outputs }: Node<'lstm'>): void {
+  const { recorder, kernel } = scope;
   const { formats } = recorder;
   const [x, h0, c0, weightInput, weightHidden, biasInput, biasHidden] = inputs as Tuple<Value, 7>;
   const { time, batch, width, hidden } = sizesOf(scope, x, h0);
@@ -102,8 +101,8 @@ function forward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: 
   scope.define(outputs[2]!, narrowAt(cells, time - 1));
 }
 
-function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }: Node<'lstmGrad'>): void {
-  const { recorder } = scope;
+function backward(scope: Scope, { inputs, outputs }: Node<'lstmGrad'>): void {
+  const { recorder, kernel } = scope;
   const { formats } = recorder;
   const [dy, dhLast, dcLast, x, h0, c0, weightInput, weightHidden, y, gates, cells] =
     inputs as readonly Value[] as Tuple<Value, 11>;
@@ -163,7 +162,4 @@ function backward(scope: Scope, kernel: () => TensorKernel, { inputs, outputs }:
   recorder.sumRows(all, steps, wide, scope.target(outputs[5]!));
 }
 
-export const recurrentRules = (kernel: () => TensorKernel): Rules<'lstm' | 'lstmGrad'> => ({
-  lstm: (scope, node) => forward(scope, kernel, node),
-  lstmGrad: (scope, node) => backward(scope, kernel, node),
-});
+export const recurrentRules: Rules<'lstm' | 'lstmGrad'> = { lstm: forward, lstmGrad: backward };

@@ -1,118 +1,11 @@
 import { sizeOf } from '../../base/shape.ts';
-import type { Node, Shape, Value } from '../../tensor/program.ts';
-import type { NormFlag } from '../dialect.ts';
-import type { Arguments, Described, Recorder, Stored } from '../recorder.ts';
+import type { Shape, Value } from '../../tensor/program.ts';
+import type { Stored } from '../recorder.ts';
 import type { Scope } from '../scope.ts';
+import { affine, withShift } from './affine.ts';
 import type { Rules } from './rule.ts';
-import { asImages } from './window.ts';
 
-type Norm =
-  | 'batchNorm'
-  | 'batchNormGrad'
-  | 'batchNormInference'
-  | 'layerNorm'
-  | 'layerNormGrad'
-  | 'groupNorm'
-  | 'groupNormGrad';
-
-const affine: readonly NormFlag[] = ['scale', 'shift'];
-const fused = (relu: boolean): readonly NormFlag[] => (relu ? [...affine, 'relu'] : affine);
-
-/**
- * What the gradient of a norm with scale and shift reads. The shift changes nothing, but some versions refuse to do without it
- * and others to be given it: they are asked.
- */
-function withShift(
-  recorder: Recorder,
-  described: Described,
-  inputs: Arguments & { readonly scale: Stored },
-): Arguments {
-  const asked = recorder.inputCount(described) > Object.keys(inputs).length;
-  return asked ? { ...inputs, shift: inputs.scale } : inputs;
-}
-
-/** Batch norm in training, with the ReLU after it where `result` is that one's output. */
-export function batchNorm(
-  scope: Scope,
-  { inputs, outputs, attributes }: Node<'batchNorm'>,
-  result: Value = outputs[0]!,
-): void {
-  const { recorder } = scope;
-  const [x, scale, shift] = inputs as [Value, Value, Value];
-  const src = asImages(scope, x);
-  const relu = result !== outputs[0];
-  const described = recorder.describe('batchNorm', {
-    propagation: 'training',
-    data: src.format,
-    epsilon: attributes.epsilon,
-    flags: fused(relu),
-  });
-  const workspace = relu ? recorder.arena(recorder.wanted(described, 'workspace')) : undefined;
-  recorder.execute('batchNorm', described, {
-    src,
-    scale: scope.read(scale),
-    shift: scope.read(shift),
-    mean: scope.target(outputs[1]!),
-    variance: scope.target(outputs[2]!),
-    dst: scope.target(result, src.format),
-    ...(workspace && { workspace }),
-  });
-  scope.kept.set(result, { described, src, workspace });
-}
-
-/** With the gradient of the ReLU after it where `relu` is that one's node. */
-export function batchNormGrad(
-  scope: Scope,
-  { inputs, outputs, attributes }: Node<'batchNormGrad'>,
-  relu?: Node<'reluGrad'>,
-): void {
-  const { recorder } = scope;
-  const [ownDy, x, scale, mean, variance] = inputs as [Value, Value, Value, Value, Value];
-  const dy = relu?.inputs[0] ?? ownDy;
-  const src = asImages(scope, x);
-  const { format } = src;
-  const operation = { data: format, epsilon: attributes.epsilon, flags: fused(relu !== undefined) };
-  const hint = recorder.describe('batchNorm', { propagation: 'training', ...operation });
-  const described = recorder.describe('batchNormBackward', { propagation: 'backward', ...operation }, { hint });
-  const given = withShift(recorder, described, {
-    src,
-    mean: scope.read(mean),
-    variance: scope.read(variance),
-    scale: scope.read(scale),
-    diffDst: scope.read(dy, format),
-    ...(relu && { workspace: scope.kept.get(relu.inputs[1]!)!.workspace! }),
-  });
-  recorder.execute('batchNormGrad', described, {
-    ...given,
-    diffSrc: scope.target(outputs[0]!, format),
-    diffScale: scope.target(outputs[1]!),
-    diffShift: scope.target(outputs[2]!),
-  });
-}
-
-export function batchNormInference(
-  scope: Scope,
-  { inputs, outputs, attributes }: Node<'batchNormInference'>,
-  result: Value = outputs[0]!,
-): void {
-  const { recorder } = scope;
-  const [x, scale, shift, mean, variance] = inputs as [Value, Value, Value, Value, Value];
-  const src = asImages(scope, x);
-  const described = recorder.describe('batchNorm', {
-    propagation: 'inference',
-    data: src.format,
-    epsilon: attributes.epsilon,
-    flags: ['givenStatistics', ...fused(result !== outputs[0])],
-  });
-  recorder.execute('batchNormInference', described, {
-    src,
-    scale: scope.read(scale),
-    shift: scope.read(shift),
-    mean: scope.read(mean),
-    variance: scope.read(variance),
-    dst: scope.target(result, src.format),
-  });
-}
+type Norm = 'layerNorm' | 'layerNormGrad' | 'groupNorm' | 'groupNormGrad';
 
 /** 1 / √(variance + ε) */
 function inverseDeviation(scope: Scope, variance: Stored, size: number, epsilon: number, dst: Stored): void {
@@ -147,10 +40,6 @@ const imagesOf = ([n, channels, ...pixels]: Shape) =>
 const channelsOf = (shape: Shape) => imagesOf(shape).map((size, axis) => (axis === 1 ? size : 1));
 
 export const norms: Rules<Norm> = {
-  batchNorm: (scope, node) => batchNorm(scope, node),
-  batchNormGrad: (scope, node) => batchNormGrad(scope, node),
-  batchNormInference: (scope, node) => batchNormInference(scope, node),
-
   layerNorm: (scope, { inputs, outputs, attributes }) => {
     const { recorder } = scope;
     const { formats } = recorder;

@@ -1,5 +1,4 @@
 import { sizeOf } from '../../base/shape.ts';
-import type { TensorKernel } from '../../kernel/tensor.ts';
 import { dropBelow, saltFactors } from '../../tensor/mask.ts';
 import type { Node, Shape, Value } from '../../tensor/program.ts';
 import { rowMajor } from '../format.ts';
@@ -88,7 +87,7 @@ const sum: Rule<'sum'> = (scope, { inputs, outputs, attributes }) => {
 
 const part = (shape: Shape, axis: number, start: number) => shape.map((_, i) => (i === axis ? start : 0));
 
-export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
+export const structure: Rules<Structure> = {
   reshape: (scope, { inputs, outputs, attributes }) => {
     const { recorder } = scope;
     scope.define(outputs[0]!, recorder.as(scope.read(inputs[0]!), recorder.formats.plain(attributes.shape)));
@@ -144,10 +143,11 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
   matmul: (scope, node) => matmulChain(scope, node, []),
 
   dropoutMask: (scope, { inputs, outputs, attributes }) => {
+    const { recorder, kernel } = scope;
     const { rate, salt } = attributes;
     const [key, mask] = [scope.read(inputs[0]!), scope.arenaTarget(outputs[0]!)];
     const size = scope.size(outputs[0]!);
-    scope.recorder.script('dropoutMask', [key, mask], ({ view, offset }) => {
+    recorder.script('dropoutMask', [key, mask], ({ view, offset }) => {
       const words = view(key);
       return () => {
         const a = (words()[0]! + Math.imul(salt, saltFactors[0])) | 0;
@@ -172,11 +172,12 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
     });
   },
   embeddingGrad: (scope, { inputs, outputs }) => {
+    const { recorder, kernel } = scope;
     const dy = scope.readArena(inputs[0]!);
     const indices = scope.read(inputs[1]!);
     const dtable = scope.arenaTarget(outputs[0]!);
     const width = scope.shape(outputs[0]!)[1]!;
-    scope.recorder.script('embeddingGrad', [dy, indices, dtable], ({ view, offset }) => {
+    recorder.script('embeddingGrad', [dy, indices, dtable], ({ view, offset }) => {
       const [names, table] = [view(indices), view(dtable)];
       return () => {
         table().fill(0);
@@ -190,19 +191,20 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
   },
 
   softmaxCrossEntropy: (scope, { inputs, outputs }) => {
-    const { recorder } = scope;
-    const logits = scope.read(inputs[0]!);
+    const { recorder, kernel } = scope;
+    const logits = scope.readArena(inputs[0]!);
     const labels = scope.read(inputs[1]!);
     const loss = scope.target(outputs[0]!);
-    const logs = scope.target(outputs[1]!);
-    const described = recorder.describe('logSoftmax', { src: logits.format, dst: logs.format });
-    recorder.execute('softmaxCrossEntropy', described, { src: logits, dst: logs });
+    const logs = scope.arenaTarget(outputs[1]!);
     const classes = scope.shape(inputs[0]!)[1]!;
-    recorder.script('softmaxCrossEntropy', [labels, logs, loss], ({ view }) => {
-      const [names, from, to] = [view(labels), view(logs), view(loss)];
+    recorder.script('softmaxCrossEntropy', [logits, labels, logs, loss], ({ view, offset }) => {
+      const [names, to] = [view(labels), view(loss)];
       return () => {
-        const [source, target, label] = [from(), to(), names()];
-        for (let i = 0; i < target.length; i++) target[i] = -source[i * classes + label[i]!]!;
+        const [label, target] = [names(), to()];
+        const { crossEntropy } = kernel();
+        const [from, into] = [offset(logits), offset(logs)];
+        for (let i = 0; i < target.length; i++)
+          target[i] = crossEntropy(from + 4 * i * classes, into + 4 * i * classes, classes, label[i]!);
       };
     });
   },
@@ -222,11 +224,12 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
     });
   },
   topKCorrect: (scope, { inputs, outputs, attributes }) => {
+    const { recorder, kernel } = scope;
     const logits = scope.readArena(inputs[0]!);
     const labels = scope.read(inputs[1]!);
     const correct = scope.target(outputs[0]!);
     const classes = scope.shape(inputs[0]!)[1]!;
-    scope.recorder.script('topKCorrect', [logits, labels, correct], ({ view, offset }) => {
+    recorder.script('topKCorrect', [logits, labels, correct], ({ view, offset }) => {
       const [names, to] = [view(labels), view(correct)];
       return () => {
         const [label, target] = [names(), to()];
@@ -237,4 +240,4 @@ export const structure = (kernel: () => TensorKernel): Rules<Structure> => ({
       };
     });
   },
-});
+};
