@@ -40,3 +40,13 @@ export async function chooseBackend(choice: BackendChoice = 'auto'): Promise<Bac
     throw error;
   }
 }
+
+/** The backend that a run began with: another would not give the same bits. */
+export async function keepBackend(run: string, stored: string, choice: BackendChoice = 'auto'): Promise<BackendName> {
+  const begun = backendNames.find((name) => name === stored) ?? 'onnx';
+  if (choice !== 'auto' && choice !== begun)
+    throw new UserError(`${run} began with the backend ${begun} and can only be resumed with it`, {
+      hint: 'leave --backend out, or start a new run',
+    });
+  return chooseBackend(begun);
+}

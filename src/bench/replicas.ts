@@ -1,9 +1,9 @@
 import { type BackendChoice, backendChoices, chooseBackend } from '../backends.ts';
 import { number } from '../base/format.ts';
 import { quantile } from '../base/statistics.ts';
-import { loadData } from '../data/load.ts';
 import { train } from '../engine/engine.ts';
 import type { PhaseMs, StepEvent } from '../engine/event.ts';
+import { prepare } from '../engine/prepare.ts';
 import { resolve } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type Bench, whole, wholes, word } from './bench.ts';
@@ -60,7 +60,7 @@ interface Measured {
 
 async function measure(options: ReplicasOptions, n: number): Promise<Measured> {
   const experiment = experimentOf(options, n);
-  const dataset = await loadData(experiment.data, { seed: experiment.seed });
+  const prepared = await prepare(experiment);
   const steps: StepEvent[] = [];
   const arrivals: number[] = [];
   let parameters = 0;
@@ -68,7 +68,7 @@ async function measure(options: ReplicasOptions, n: number): Promise<Measured> {
   const enough = new AbortController();
   const backend = await chooseBackend(options.backend);
   const { signal } = enough;
-  for await (const event of train(experiment, dataset, { workers: options.workers, backend, signal })) {
+  for await (const event of train(experiment, prepared, { workers: options.workers, backend, signal })) {
     if (event.type === 'start') parameters = event.tensors.reduce((sum, { size }) => sum + size, 0);
     if (event.type !== 'step') continue;
     arrivals.push(performance.now());

@@ -67,6 +67,22 @@ export const sharedInts = (values: number | ArrayLike<number>) => {
   return ints;
 };
 
+/** The same lists, one after the other in one shared memory. */
+export function sharedParts<T extends Int32Array | Uint32Array>(parts: readonly T[]): T[] {
+  const memory = new SharedArrayBuffer(4 * parts.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  return parts.map((part) => {
+    const shared = new (part.constructor as new (memory: SharedArrayBuffer, offset: number, length: number) => T)(
+      memory,
+      offset,
+      part.length,
+    );
+    shared.set(part);
+    offset += shared.byteLength;
+    return shared;
+  });
+}
+
 /** (byte/255 − mean) / std of every byte, channel by channel. */
 export function scaleTable(mean: readonly number[], std: readonly number[]): Float32Array {
   const scale = sharedFloats(256 * mean.length);

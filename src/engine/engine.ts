@@ -1,25 +1,17 @@
-import { availableParallelism } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { type BackendName, chooseBackend } from '../backends.ts';
-import { revived, UserError } from '../base/error.ts';
-import { number } from '../base/format.ts';
-import { requireMemory } from '../base/memory.ts';
+import { revived } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
-import type { Dataset } from '../data/dataset.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { rowSize } from '../model/layout.ts';
-import { buildModel } from '../model/models.ts';
-import { evalStep } from '../model/step.ts';
 import type { Place } from '../transport/group.ts';
 import { requestStop, type SharedTransport, shareTransport } from '../transport/shared.ts';
-import { blockOf } from '../transport/transport.ts';
 import type { Event } from './event.ts';
-import { feedOf } from './feed.ts';
 import type { Checkpoints } from './loop.ts';
+import { type Prepared, workersFor } from './prepare.ts';
 
 export interface WorkerData {
   readonly experiment: Experiment;
-  readonly dataset: Dataset;
+  readonly prepared: Prepared;
   readonly shared: SharedTransport;
   readonly thread: number;
   readonly backend: BackendName;
@@ -40,40 +32,17 @@ export interface TrainOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Worker threads of this process. Processes on one machine share its cores. */
-export function workersFor(replicas: number, wished?: number, place?: Place): number {
-  const { index, count, neighbours } = place ?? { index: 0, count: 1, neighbours: 1 };
-  if (count > replicas)
-    throw new UserError(`${count} processes were started for ${replicas} replicas`, {
-      hint: `start at most ${replicas}: each process trains at least one replica`,
-    });
-  const { first, last } = blockOf(replicas, count, index);
-  return Math.min(wished ?? Math.max(1, Math.floor(availableParallelism() / neighbours)), last - first);
-}
-
-/** Parameters of one replica. Refuses an experiment that does not fit its data or the memory, before anything starts. */
-export function rowLength(experiment: Experiment, dataset: Dataset, place?: Place): number {
-  const { task } = feedOf(experiment, dataset);
-  const columns = rowSize(evalStep(buildModel(experiment.model, task), 1).params);
-  const { index, count, neighbours } = place ?? { index: 0, count: 1, neighbours: 1 };
-  const { first, last } = blockOf(experiment.replicas, count, index);
-  const here = Math.min(experiment.replicas, (last - first) * neighbours);
-  requireMemory(2 * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
-  return columns;
-}
-
 /** Trains the replicas on worker threads of this process, together with other processes if there are any, and reports what happens. */
 export async function* train(
   experiment: Experiment,
-  dataset: Dataset,
+  prepared: Prepared,
   options: TrainOptions = {},
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   const backend = options.backend ?? (await chooseBackend());
-  // Here rather than in the workers, where a mistake in the settings would be reported once for each.
-  const shared = shareTransport(threads, experiment.replicas, rowLength(experiment, dataset, options.place), options);
+  const shared = shareTransport(threads, experiment.replicas, prepared.columns, options);
   const workers = Array.from({ length: threads }, (_, thread) => {
-    const workerData: WorkerData = { experiment, dataset, shared, thread, backend, checkpoints: options.checkpoints };
+    const workerData: WorkerData = { experiment, prepared, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });
   });
   const stop = () => requestStop(shared);

@@ -2,7 +2,7 @@ import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
-import type { Dataset } from '../data/dataset.ts';
+import { type Dataset, sharedParts } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -39,8 +39,20 @@ const keptTestBytes = 2 ** 25;
 /** The order of a replica's batches, kept for the pass it is in. */
 type Pass = { readonly pass: number; readonly order: readonly Uint32Array[] };
 
-export function feedOf(experiment: Experiment, dataset: Dataset): Feed {
-  return dataset.task === 'language' ? textFeed(experiment, dataset) : sampleFeed(experiment, dataset);
+/** What each replica trains on: the numbers of its samples, or its part of the text. */
+export type Shares = readonly Uint32Array[] | readonly Int32Array[];
+
+/** In shared memory, so that workers need not make them again. */
+export function sharesOf(experiment: Experiment, dataset: Dataset): Shares {
+  const { seed, replicas, batch, data } = experiment;
+  if (dataset.task === 'classification') return sharedParts(shardsOf(dataset, replicas, data.partition, seed, batch));
+  return sharedParts(streamsOf(dataset, replicas, data.partition, seed, batch, bpttOf(experiment, dataset)));
+}
+
+export function feedOf(experiment: Experiment, dataset: Dataset, shares = sharesOf(experiment, dataset)): Feed {
+  return dataset.task === 'language'
+    ? textFeed(experiment, dataset, shares as readonly Int32Array[])
+    : sampleFeed(experiment, dataset, shares as readonly Uint32Array[]);
 }
 
 /**
@@ -50,9 +62,9 @@ export function feedOf(experiment: Experiment, dataset: Dataset): Feed {
 function sampleFeed(
   { seed, replicas, batch, data, evaluation }: Experiment,
   dataset: Dataset & { task: 'classification' },
+  shards: readonly Uint32Array[],
 ): Feed {
   const dropLast = 'dropLast' in data ? data.dropLast : true;
-  const shards = shardsOf(dataset, replicas, data.partition, seed, batch);
   const passes = new Map<number, Pass>();
   const batchOf = (replica: number, step: number) => {
     const indices = shards[replica]!;
@@ -110,27 +122,31 @@ function testSamples(count: number, wanted: number | 'all', seed: number): Uint3
   return new Random(seed, 'evaluate', sampleStream).permutation(count).slice(0, wanted).sort();
 }
 
+/** Tokens that a language model reads at a time. */
+function bpttOf({ model }: Experiment, { name }: Dataset): number {
+  if ('bptt' in model) return model.bptt;
+  throw new UserError(`${name} is a text, but ${model.kind} is not a language model`, { hint: 'use the model "lstm"' });
+}
+
 /** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */
 function textFeed(
-  { seed, replicas, batch, data, model, evaluation }: Experiment,
+  experiment: Experiment,
   dataset: Dataset & { task: 'language' },
+  streams: readonly Int32Array[],
 ): Feed {
-  if (!('bptt' in model))
-    throw new UserError(`${dataset.name} is a text, but ${model.kind} is not a language model`, {
-      hint: 'use the model "lstm"',
-    });
-  const layout = { batch, bptt: model.bptt };
-  const streams = streamsOf(dataset, replicas, data.partition, seed, batch, model.bptt);
+  const { replicas, batch, evaluation } = experiment;
+  const bptt = bpttOf(experiment, dataset);
+  const layout = { batch, bptt };
   const counts = streams.map((stream) => textBatchCount(stream.length, layout));
   const wanted = evaluation.samples === 'all' ? Number.POSITIVE_INFINITY : evaluation.samples;
-  const perBatch = batch * model.bptt;
+  const perBatch = batch * bptt;
   const testCount = Math.min(textBatchCount(dataset.test.tokens.length, layout), Math.ceil(wanted / perBatch));
   if (testCount === 0)
     throw new UserError(`the test text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
       hint: 'use a smaller batch or bptt',
     });
   return {
-    task: { shape: [model.bptt], classes: dataset.vocabulary.length },
+    task: { shape: [bptt], classes: dataset.vocabulary.length },
     stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),
     batchSizes: () => [batch],
     train(replica, step, x, labels) {

@@ -6,9 +6,9 @@ import { feedOf } from './feed.ts';
 import { loop } from './loop.ts';
 
 /** One rank in a worker thread. The first of a process reports the events, which are the same on all. */
-const { experiment, dataset, shared, thread, backend, checkpoints } = workerData as WorkerData;
+const { experiment, prepared, shared, thread, backend, checkpoints } = workerData as WorkerData;
 const transport = await openTransport(shared, thread);
-const opened = await openBackend(backend);
-for await (const event of loop(experiment, feedOf(experiment, dataset), transport, opened, checkpoints))
+const feed = feedOf(experiment, prepared.dataset, prepared.shares);
+for await (const event of loop(experiment, feed, transport, await openBackend(backend), checkpoints))
   if (thread === 0) parentPort!.postMessage(event);
 transport.close();

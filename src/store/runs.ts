@@ -118,11 +118,21 @@ export async function refuseSecond(run: Run): Promise<void> {
     });
 }
 
+/** A run that has ended, or that another process is writing, cannot be resumed. */
+export async function refuseResume(run: Run): Promise<void> {
+  const result = readResult(run);
+  if (result !== undefined && result.status !== 'stopped')
+    throw new UserError(`${run.id} is ${result.status}: there is nothing to resume`, {
+      hint: `see it with: dbench show ${run.id}`,
+    });
+  await refuseSecond(run);
+}
+
 /** Back to the newest of these checkpoints whose events are stored as well; undefined: to the beginning. */
 export async function rewind(
   run: Run,
   store: EventStore,
-  checkpoints = checkpointsIn(run.checkpoints),
+  checkpoints: readonly number[] = checkpointsIn(run.checkpoints),
 ): Promise<number | undefined> {
   const stored = new Set(await store.checkpoints());
   const step = checkpoints.findLast((each) => stored.has(each));
@@ -158,6 +168,11 @@ export function readResult({ folder }: Run): Result | undefined {
 
 export function writeResult({ folder }: Run, result: Result): void {
   writeWhole(join(folder, 'result.json'), json(result));
+}
+
+/** The result of a run that has ended, after so many seconds of this sitting. */
+export function writeEnd(run: Run, { type: _, ...end }: EndEvent, seconds: number): void {
+  writeResult(run, { ...end, seconds: (readResult(run)?.seconds ?? 0) + seconds });
 }
 
 export function statusOf(run: Run): Status {

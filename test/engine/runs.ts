@@ -8,7 +8,7 @@ import { run } from '../command.ts';
 // Ranks are worker threads of the built package, so these tests run on it; its types are those of the sources.
 const built = (file: string) => new URL(`../../dist/${file}`, import.meta.url);
 const { train } = (await import(built('engine/engine.js').href)) as typeof import('../../src/engine/engine.ts');
-const { loadData } = (await import(built('data/load.js').href)) as typeof import('../../src/data/load.ts');
+const { prepare } = (await import(built('engine/prepare.js').href)) as typeof import('../../src/engine/prepare.ts');
 const main = fileURLToPath(built('cli/main.js'));
 
 /** A run of a second or less that still learns: noisy Gaussian classes, a small mlp, 12 replicas. */
@@ -34,12 +34,12 @@ export interface Outcome {
 export async function outcomeOf(
   settings: object,
   options: Parameters<typeof train>[2] = {},
-  given?: Dataset,
+  dataset?: Dataset,
 ): Promise<Outcome> {
   const [experiment] = resolve({ ...small, ...settings }, 'test');
-  const dataset = given ?? (await loadData(experiment!.data, { seed: experiment!.seed }));
+  const prepared = await prepare(experiment!, { dataset });
   const events: Event[] = [];
-  for await (const event of train(experiment!, dataset, options)) events.push(event);
+  for await (const event of train(experiment!, prepared, options)) events.push(event);
   const of = <T extends Event['type']>(type: T) =>
     events.filter((event) => event.type === type) as Extract<Event, { type: T }>[];
   return { events, steps: of('step'), evaluations: of('evaluation'), end: of('end')[0]! };

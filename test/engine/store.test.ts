@@ -67,7 +67,7 @@ describe('the backend of a run', () => {
     writeFileSync(result, JSON.stringify({ ...JSON.parse(readFileSync(result, 'utf8')), status: 'stopped' }));
     const refused = await dbench(['run', '--resume', id, '--backend', 'onednn'], folder);
     expect(refused.status).toBe(2);
-    expect(refused.stderr).toMatch(/began with the backend onnx and can only go on with it/);
+    expect(refused.stderr).toMatch(/began with the backend onnx and can only be resumed with it/);
   });
 
   it.skipIf(noOneDnn !== undefined)(`decides the last bits${noOneDnn ? ` (${noOneDnn})` : ''}`, async () => {

@@ -4,10 +4,10 @@ import { type BackendName, openBackend } from '../../src/backends.ts';
 import { Random } from '../../src/base/random.ts';
 import { type Dataset, sharedInts, type Text } from '../../src/data/dataset.ts';
 import { loadData } from '../../src/data/load.ts';
-import { rowLength } from '../../src/engine/engine.ts';
 import type { EvaluationEvent, StepEvent } from '../../src/engine/event.ts';
 import { feedOf } from '../../src/engine/feed.ts';
 import { loop } from '../../src/engine/loop.ts';
+import { prepare } from '../../src/engine/prepare.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
 import type { Experiment } from '../../src/experiment/schema.ts';
 import { shareTransport } from '../../src/transport/shared.ts';
@@ -91,11 +91,12 @@ export async function measure(
   const steps: StepEvent[] = [];
   const evaluations: EvaluationEvent[] = [];
   let paramsSha256 = '';
-  const shared = shareTransport(1, experiment!.replicas, rowLength(experiment!, dataset));
+  const { shares, columns } = await prepare(experiment!, { dataset });
+  const shared = shareTransport(1, experiment!.replicas, columns);
   const transport = await openTransport(shared, 0);
   for await (const event of loop(
     experiment!,
-    feedOf(experiment!, dataset),
+    feedOf(experiment!, dataset, shares),
     transport,
     await openBackend(backend),
     undefined,

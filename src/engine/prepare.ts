@@ -1,0 +1,66 @@
+import { availableParallelism } from 'node:os';
+import { UserError } from '../base/error.ts';
+import { number } from '../base/format.ts';
+import { requireMemory } from '../base/memory.ts';
+import type { Dataset } from '../data/dataset.ts';
+import { loadData } from '../data/load.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { rowSize } from '../model/layout.ts';
+import { buildModel } from '../model/models.ts';
+import { evalStep } from '../model/step.ts';
+import type { Place } from '../transport/group.ts';
+import { blockOf } from '../transport/transport.ts';
+import { feedOf, type Shares, sharesOf } from './feed.ts';
+
+/** What a run trains on: plain data over shared memory, made once by the main thread and posted to the workers. */
+export interface Prepared {
+  readonly dataset: Dataset;
+  readonly shares: Shares;
+  /** Parameters of one replica. */
+  readonly columns: number;
+}
+
+export interface PrepareOptions {
+  readonly place?: Place | undefined;
+  /** Instead of the data that the experiment names. */
+  readonly dataset?: Dataset | undefined;
+}
+
+/** Refuses an experiment that does not fit its data, the ranks or the memory: what cannot start leaves nothing behind. */
+export async function prepare(experiment: Experiment, options: PrepareOptions = {}): Promise<Prepared> {
+  const { place } = options;
+  requireRanks(experiment, place);
+  // The content of files is checked once for all ranks.
+  const verify = (place?.index ?? 0) === 0;
+  const dataset = options.dataset ?? (await loadData(experiment.data, { seed: experiment.seed, verify }));
+  const shares = sharesOf(experiment, dataset);
+  const { task } = feedOf(experiment, dataset, shares);
+  const columns = rowSize(evalStep(buildModel(experiment.model, task), 1).params);
+  const here = Math.min(experiment.replicas, replicasOf(experiment.replicas, place) * (place?.neighbours ?? 1));
+  requireMemory(2 * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
+  return { dataset, shares, columns };
+}
+
+function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | undefined): void {
+  if (place === undefined) return;
+  if (place.count > replicas)
+    throw new UserError(`${place.count} processes were started for ${replicas} replicas`, {
+      hint: `start at most ${replicas}: each process trains at least one replica`,
+    });
+  if (place.survive && algorithm.kind === 'centralized')
+    throw new UserError(`${name}: the centralized algorithm needs all ranks, it cannot survive the loss of one`, {
+      hint: 'leave out --survive; a run that was cut off is resumed with: dbench run --resume',
+    });
+}
+
+/** Replicas of this process. */
+function replicasOf(replicas: number, place: Place | undefined): number {
+  const { first, last } = blockOf(replicas, place?.count ?? 1, place?.index ?? 0);
+  return last - first;
+}
+
+/** Worker threads of this process. Processes on one machine share its cores. */
+export function workersFor(replicas: number, wished?: number, place?: Place): number {
+  const cores = Math.max(1, Math.floor(availableParallelism() / (place?.neighbours ?? 1)));
+  return Math.min(wished ?? cores, replicasOf(replicas, place));
+}
