@@ -10,8 +10,8 @@ import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { query } from '../src/store/database.ts';
 import { findRun, readResult } from '../src/store/runs.ts';
+import { readEvents } from '../src/store/views.ts';
 import type { Mixing } from '../src/topology/mixing.ts';
 import { buildTopology } from '../src/topology/topology.ts';
 import { openMpi } from '../src/transport/mpi/world.ts';
@@ -158,15 +158,12 @@ async function trainingRun(launcher: string): Promise<string> {
       status === 'complete' && lost?.length === 1 && lost[0]!.rank === 1,
       `${status}, lost ${JSON.stringify(lost)}`,
     );
-    const [last] = (await query(run.database, ({ rows }) =>
-      rows('select loss from steps order by step desc limit 1'),
-    ))!;
-    const missing = (last!.loss as (number | null)[]).flatMap((loss, i) => (loss === null ? [i] : []));
+    const asked = (sql: string) => readEvents(run.database, ({ rows }) => rows(sql));
+    const last = (await asked('from replica_steps where step = (select max(step) from steps) order by replica'))!;
+    const missing = last.flatMap(({ loss }, i) => (loss === null ? [i] : []));
     assert(missing.join() === lost![0]!.replicas.join(), `without a loss are ${missing}`);
-    const [final] = (await query(run.database, ({ rows }) =>
-      rows('select * from evaluations order by step desc limit 1'),
-    ))!;
-    assert((final!.replicas as number[]).length === 12 - missing.length, 'the lost replicas are evaluated');
+    const [final] = (await asked('from evaluations order by step desc limit 1'))!;
+    assert(final!.replicas === 12 - missing.length, 'the lost replicas are evaluated');
     assert(Number.isFinite(final!.merged_loss), 'the average of the others is not evaluated');
     return reason!;
   } finally {

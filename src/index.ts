@@ -6,11 +6,13 @@ export { loadExperiment, loadPlan, type Planned, resolve } from './experiment/ex
 export type { Experiment } from './experiment/schema.ts';
 export { type RunSummary, summarizeRun } from './metric/summary.ts';
 export { buildReport, type ReportOptions } from './report/build.ts';
-export { exportTables, type TableFormat } from './report/export.ts';
+export { exportTables } from './report/export.ts';
 export type { Report } from './report/report.ts';
 export { type Progress, type RunOptions, resume, run } from './run.ts';
 export { findRun, listRuns, type Run, type Standing, type Status, standing } from './store/runs.ts';
-export { Tables, tidyTables } from './store/tables.ts';
+export { type TableFormat, Tables } from './store/tables.ts';
+export { type TidyColumn, tidyTables } from './store/tidy.ts';
+export type { Answer } from './store/views.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';
 export { buildTopology, type Topology } from './topology/topology.ts';
 export { openWorld } from './transport/choose.ts';

@@ -1,9 +1,14 @@
-import { tidyTables } from '../../src/store/tables.ts';
+import { tidyTables } from '../../src/store/tidy.ts';
+import { markdownTable } from './markdown.ts';
 
 export const tableReference = (): string =>
   Object.entries(tidyTables)
-    .map(
-      ([name, { summary, columns }]) =>
-        `### \`${name}\`\n\n${summary}.\n\n${columns.map((column) => `\`${column}\``).join(', ')}`,
-    )
+    .map(([name, { summary, columns }]) => {
+      const rows = columns.map(({ name, type, unit, description }) => [
+        `\`${name}\``,
+        unit === '' ? type : `${type}, ${unit}`,
+        description,
+      ]);
+      return `### \`${name}\`\n\n${summary}.\n\n${markdownTable(['column', 'type', 'what it holds'], rows)}`;
+    })
     .join('\n\n');

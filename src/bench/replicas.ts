@@ -1,8 +1,9 @@
 import { type BackendChoice, backendChoices, chooseBackend } from '../backends.ts';
 import { number } from '../base/format.ts';
 import { quantile } from '../base/statistics.ts';
+import type { PhaseMs } from '../engine/columns.ts';
 import { train } from '../engine/engine.ts';
-import type { PhaseMs, StepEvent } from '../engine/event.ts';
+import type { StepEvent } from '../engine/event.ts';
 import { prepare } from '../engine/prepare.ts';
 import { resolve } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';

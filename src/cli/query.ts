@@ -1,8 +1,9 @@
-import { DuckDBTypeId } from '@duckdb/node-api';
 import { Command } from 'commander';
 import { UserError } from '../base/error.ts';
 import { scanRuns } from '../store/runs.ts';
-import { Tables, tidyTables } from '../store/tables.ts';
+import { Tables } from '../store/tables.ts';
+import { tidyTables } from '../store/tidy.ts';
+import type { Answer } from '../store/views.ts';
 import { jsonOption, runsOption } from './options.ts';
 import { csv, number, table } from './print.ts';
 
@@ -25,18 +26,15 @@ Examples:
       from runs order by megabytes'
 `;
 
-interface Answer {
-  readonly columns: readonly string[];
-  /** Whether a column holds numbers. */
-  readonly numeric: readonly boolean[];
-  readonly rows: readonly (readonly unknown[])[];
-}
-
 function tablesHelp(): string {
   const width = Math.max(...Object.keys(tidyTables).map((name) => name.length));
   const rows = Object.entries(tidyTables).map(
     ([name, { summary, columns }]) =>
-      `  ${name.padEnd(width)}  ${summary}\n${wrapped(columns, 100, ' '.repeat(width + 4))}`,
+      `  ${name.padEnd(width)}  ${summary}\n${wrapped(
+        columns.map((column) => column.name),
+        100,
+        ' '.repeat(width + 4),
+      )}`,
   );
   const settings = 'Settings of a run are columns of runs by their path: name, seed, replicas, "topology.kind", …';
   return `\nTables:\n${rows.join('\n')}\n\n${settings}\n`;
@@ -50,14 +48,6 @@ function wrapped(words: readonly string[], width: number, indent: string): strin
   }
   return lines.map((line) => indent + line).join(',\n');
 }
-
-const { TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT, UHUGEINT } = DuckDBTypeId;
-const { FLOAT, DOUBLE, DECIMAL } = DuckDBTypeId;
-const numericTypes = new Set([TINYINT, SMALLINT, INTEGER, BIGINT, HUGEINT, UTINYINT, USMALLINT, UINTEGER, UBIGINT])
-  .add(UHUGEINT)
-  .add(FLOAT)
-  .add(DOUBLE)
-  .add(DECIMAL);
 
 /** Mistakes in the question, which are the user's; others may be damage in a run's file. */
 const aboutTheQuestion =
@@ -82,14 +72,7 @@ async function answer(root: string, sql: string, thorough = false): Promise<Answ
     await tables.seal();
     const found = await tables.ask(sql);
     for (const problem of [...problems, ...tables.problems]) console.error(`dbench: left out: ${problem}`);
-    const numeric = found.columnTypes().map(({ typeId }) => numericTypes.has(typeId));
-    // Whole numbers of 64 bits come as text.
-    const plain = (value: unknown, column: number) => (numeric[column] && value !== null ? Number(value) : value);
-    return {
-      columns: found.deduplicatedColumnNames(),
-      numeric,
-      rows: found.getRowsJson().map((row) => row.map(plain)),
-    };
+    return found;
   } catch (error) {
     if (thorough || aboutTheQuestion.test((error as Error).message))
       throw new UserError(oneMessage(error), {
@@ -112,7 +95,7 @@ function tableOf({ columns, numeric, rows }: Answer): string {
   const count = `${number(rows.length)} row${rows.length === 1 ? '' : 's'}`;
   return `${table(
     columns,
-    rows.map((row) => row.map(show)),
+    rows.map((row) => columns.map((column) => show(row[column]))),
     words,
   )}\n\n${count}`;
 }
@@ -127,16 +110,10 @@ export function command(): Command {
     .action(async (sql: string, options: Options) => {
       const found = await answer(options.runs, sql);
       const { columns, rows } = found;
-      if (options.json)
-        console.log(
-          JSON.stringify(
-            rows.map((row) => Object.fromEntries(columns.map((column, index) => [column, row[index]]))),
-            null,
-            2,
-          ),
-        );
-      else if (options.csv)
-        console.log(csv([columns, ...rows.map((row) => row.map((value) => (value === null ? '' : cell(value))))]));
-      else console.log(tableOf(found));
+      if (options.json) console.log(JSON.stringify(rows, null, 2));
+      else if (options.csv) {
+        const cells = rows.map((row) => columns.map((column) => (row[column] === null ? '' : cell(row[column]))));
+        console.log(csv([columns, ...cells]));
+      } else console.log(tableOf(found));
     });
 }

@@ -1,7 +1,6 @@
-import type { PhaseMs } from './event.ts';
+import { type Phase, phases as phaseTexts } from './columns.ts';
 
-export type Phase = keyof PhaseMs;
-export const phases: readonly Phase[] = ['data', 'compute', 'mix', 'wait', 'probe'];
+export const phases = Object.keys(phaseTexts) as readonly Phase[];
 
 /** Where the time of a step goes. Waiting for other ranks counts as waiting, whatever it is done for. */
 export class Clock {

@@ -1,8 +1,7 @@
+import type { evaluationColumns, PerReplica, PhaseMs, Row, stepColumns } from './columns.ts';
+
 /** What happened in a run, in the order in which it happened. Metrics are computed from stored events, never in the loop. */
 export type Event = StartEvent | StepEvent | NormsEvent | EvaluationEvent | CheckpointEvent | LostEvent | EndEvent;
-
-/** A value for each replica, null for one that is lost. */
-export type PerReplica = readonly (number | null)[];
 
 /** The first event: what is about to happen. */
 export interface StartEvent {
@@ -20,38 +19,13 @@ export interface StartEvent {
   }[];
 }
 
-/** Milliseconds of one step by what was done, mean over the ranks. */
-export interface PhaseMs {
-  readonly data: number;
-  readonly compute: number;
-  readonly mix: number;
-  readonly wait: number;
-  readonly probe: number;
-}
+type StepRow = Row<typeof stepColumns>;
 
-export interface StepEvent {
-  readonly type: 'step';
-  /** Counted from 0 over the whole run. */
-  readonly step: number;
-  readonly epoch: number;
-  /** Neighbours per replica, mean. */
-  readonly connections: number;
-  readonly learningRate: number;
-  /** Per replica, on its own batch, before the step. */
-  readonly loss: PerReplica;
-  readonly accuracy: PerReplica;
-  readonly gradientNorm: PerReplica;
-  /** Ξ after the local step, before averaging; null where it was not probed. */
-  readonly distance: number | null;
-  /** Ξ after the last gossip, and the target it was held against; null without consensus control. */
-  readonly controlledDistance: number | null;
-  readonly targetDistance: number | null;
-  /** Averagings with the neighbours in this step. */
-  readonly gossips: number;
-  /** Sent by one replica, mean over the replicas: what the algorithm needs. Measuring is not counted, Ξ and Γ included. */
-  readonly sentBytes: number;
-  readonly sentMessages: number;
-  readonly ms: PhaseMs;
+export type StepEvent = { readonly type: 'step'; readonly ms: PhaseMs } & Omit<StepRow, `${keyof PhaseMs}Ms`>;
+
+export function stepRow({ ms, type: _, ...row }: StepEvent): StepRow {
+  const { data: dataMs, compute: computeMs, mix: mixMs, wait: waitMs, probe: probeMs } = ms;
+  return { ...row, dataMs, computeMs, mixMs, waitMs, probeMs };
 }
 
 /** L2 norm of every parameter tensor on every replica, before averaging. */
@@ -79,6 +53,16 @@ export interface EvaluationEvent {
   readonly local: readonly Score[];
   readonly merged: Score | null;
   readonly ms: number;
+}
+
+export function evaluationRow({ local, merged, type: _, ...row }: EvaluationEvent): Row<typeof evaluationColumns> {
+  return {
+    ...row,
+    loss: local.map(({ loss }) => loss),
+    accuracy: local.map(({ accuracy }) => accuracy),
+    mergedLoss: merged?.loss ?? null,
+    mergedAccuracy: merged?.accuracy ?? null,
+  };
 }
 
 export interface CheckpointEvent {

@@ -4,15 +4,8 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
-import {
-  type EndEvent,
-  type EvaluationEvent,
-  type Event,
-  type LostEvent,
-  lossText,
-  type PerReplica,
-  type Score,
-} from './event.ts';
+import type { PerReplica } from './columns.ts';
+import { type EndEvent, type EvaluationEvent, type Event, type LostEvent, lossText, type Score } from './event.ts';
 import type { Feed } from './feed.ts';
 import { planner } from './plan.ts';
 import { perReplica, Rank } from './rank.ts';

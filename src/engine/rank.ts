@@ -14,7 +14,8 @@ import { initialise, rowSize } from '../model/layout.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
-import type { PerReplica, PhaseMs, StepEvent } from './event.ts';
+import type { PerReplica, PhaseMs } from './columns.ts';
+import type { StepEvent } from './event.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 

@@ -99,7 +99,7 @@ const selected = (of: Readonly<Record<string, string>>) => Object.entries(of).ma
 const question = `
   with
     training as (
-      select run, step + 1 as step, data_ms + compute_ms + mix_ms + wait_ms + probe_ms as step_ms, ${selected(tags.steps)}
+      select run, step + 1 as step, ms as step_ms, ${selected(tags.steps)}
       from steps),
     variance as (select run, step + 1 as step, ${selected(tags.dispersion)} from dispersion group by run, step),
     testing as (select run, step, ms, ${selected(tags.evaluations)} from evaluations)
@@ -122,7 +122,7 @@ export async function writeTensorBoard(runs: readonly Run[], folder: string): Pr
   const tables = await Tables.open(runs);
   try {
     const points = new Map<string, Point[]>(runs.map(({ id }) => [id, []]));
-    for (const { run, step, seconds, ...values } of (await tables.ask(question)).getRowObjectsJS())
+    for (const { run, step, seconds, ...values } of (await tables.ask(question)).rows)
       points
         .get(run as string)!
         .push({ step: Number(step), seconds: Number(seconds), values: values as Point['values'] });

@@ -2,7 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { EventStore, query } from './database.ts';
+import { EventStore } from './database.ts';
+import { readEvents } from './views.ts';
 
 const openFiles = () =>
   readdirSync('/proc/self/fd').flatMap((file) => {
@@ -18,12 +19,10 @@ it.skipIf(!existsSync('/proc/self/fd'))('a database is closed after it was asked
   try {
     const path = join(folder, 'events.duckdb');
     (await EventStore.open(path)).close();
-    const seen = await query(path, async ({ rows, chunks }) => {
-      expect(await rows('select count(*) as count from steps')).toEqual([{ count: '0' }]);
+    const seen = await readEvents(path, async ({ rows, numbers }) => {
+      expect(await rows('select count(*) as count from steps')).toEqual([{ count: 0 }]);
       expect(openFiles()).toContain(path);
-      let count = 0;
-      for await (const chunk of chunks('from range(10_000)')) count += chunk.rowCount;
-      return count;
+      return (await numbers('select range as i from range(10_000)')).get('i')!.length;
     });
     expect(seen).toBe(10_000);
     expect(openFiles()).not.toContain(path);

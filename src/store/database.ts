@@ -1,56 +1,39 @@
-import { existsSync } from 'node:fs';
-import {
-  DOUBLE,
-  type DuckDBAppender,
-  type DuckDBConnection,
-  type DuckDBDataChunk,
-  DuckDBInstance,
-  LIST,
-} from '@duckdb/node-api';
+import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
-import type { EvaluationEvent, Event, NormsEvent, PerReplica, StartEvent, StepEvent } from '../engine/event.ts';
+import type { Column, PerReplica, Row } from '../engine/columns.ts';
+import { type Event, evaluationRow, type StartEvent, stepRow } from '../engine/event.ts';
+import { createTables, type EventTable, eventTables, storedColumns } from './schema.ts';
 
-/** One table an event; lists hold a value for each replica, null for one that is lost. */
-export const eventTables = `
-  create table if not exists steps (
-    step integer, epoch integer, connections double, learning_rate double,
-    loss double[], accuracy double[], gradient_norm double[],
-    distance double, controlled_distance double, target_distance double,
-    gossips integer, sent_bytes double, sent_messages double,
-    data_ms double, compute_ms double, mix_ms double, wait_ms double, probe_ms double);
-  create table if not exists norms (step integer, tensor integer, norm double[]);
-  create table if not exists evaluations (
-    step integer, epoch integer, replicas double[], samples integer,
-    loss double[], accuracy double[], merged_loss double, merged_accuracy double, ms double);
-  create table if not exists tensors (tensor integer, name varchar, shape varchar, kind varchar, size integer);
-  create table if not exists checkpoints (step integer);
-`;
-
-type Appenders = Readonly<Record<'steps' | 'norms' | 'evaluations', DuckDBAppender>>;
+type Writers = { readonly [T in EventTable]: TableWriter<T> };
 
 /** The events of one run. Appended in memory, on disk with every flush: at a checkpoint and at the end. */
 export class EventStore {
   readonly #path: string;
   readonly #instance: DuckDBInstance;
   readonly #connection: DuckDBConnection;
-  readonly #appenders: Appenders;
+  readonly #tables: Writers;
 
-  private constructor(path: string, instance: DuckDBInstance, connection: DuckDBConnection, appenders: Appenders) {
+  private constructor(path: string, instance: DuckDBInstance, connection: DuckDBConnection, tables: Writers) {
     this.#path = path;
     this.#instance = instance;
     this.#connection = connection;
-    this.#appenders = appenders;
+    this.#tables = tables;
   }
 
   /** Only one process can have it open. */
   static async open(path: string): Promise<EventStore> {
     const instance = await openDatabase(path);
     const connection = await instance.connect();
-    await connection.run(eventTables);
-    const [steps, norms, evaluations] = await Promise.all(
-      ['steps', 'norms', 'evaluations'].map((table) => connection.createAppender(table)),
-    );
-    return new EventStore(path, instance, connection, { steps: steps!, norms: norms!, evaluations: evaluations! });
+    try {
+      await connection.run(createTables);
+      const tables = Object.keys(eventTables) as EventTable[];
+      const writers = await Promise.all(tables.map(async (table) => [table, await writerOf(connection, table)]));
+      return new EventStore(path, instance, connection, Object.fromEntries(writers) as Writers);
+    } catch (cause) {
+      connection.closeSync();
+      instance.closeSync();
+      throw unreadable(path, cause);
+    }
   }
 
   /** The checkpoints up to which all events are here. */
@@ -71,17 +54,24 @@ export class EventStore {
   async append(event: Event): Promise<void> {
     try {
       if (event.type === 'start') await this.#start(event);
-      else if (event.type === 'step') this.#step(event);
-      else if (event.type === 'norms') this.#norms(event);
-      else if (event.type === 'evaluation') this.#evaluation(event);
+      else if (event.type === 'step') this.#tables.steps.append(stepRow(event));
+      else if (event.type === 'norms')
+        event.norms.forEach((norm, tensor) => {
+          this.#tables.norms.append({ step: event.step, tensor, norm });
+        });
+      else if (event.type === 'evaluation') this.#tables.evaluations.append(evaluationRow(event));
       else this.#flush();
-      if (event.type === 'checkpoint') await this.#connection.run(`insert into checkpoints values (${event.step})`);
+      // After the flush: a checkpoint that is listed has all its events here.
+      if (event.type === 'checkpoint') {
+        this.#tables.checkpoints.append({ step: event.step });
+        this.#tables.checkpoints.flush();
+      }
     } catch (cause) {
       throw this.#failed(cause);
     }
   }
 
-  /** The system refused, as when the disk is full; our own mistakes are no such thing. */
+  /** What the system refused, as when the disk is full, is the user's to solve; everything else is a mistake of ours. */
   #failed(cause: unknown): unknown {
     const why = refusal(cause);
     return why === undefined ? cause : new UserError(`cannot write ${this.#path}: ${why}`, { cause });
@@ -89,50 +79,19 @@ export class EventStore {
 
   async #start({ tensors }: StartEvent): Promise<void> {
     await this.#connection.run('delete from tensors');
-    const appender = await this.#connection.createAppender('tensors');
-    tensors.forEach(({ name, shape, kind, size }, index) => {
-      appender.appendInteger(index);
-      for (const text of [name, shape.join('×'), kind]) appender.appendVarchar(text);
-      appender.appendInteger(size);
-      appender.endRow();
+    tensors.forEach(({ name, shape, kind, size }, tensor) => {
+      this.#tables.tensors.append({ tensor, name, shape: shape.join('×'), kind, size });
     });
-    appender.closeSync();
-  }
-
-  #step(event: StepEvent): void {
-    const { data, compute, mix, wait, probe } = event.ms;
-    const row = new Row(this.#appenders.steps);
-    row.integers(event.step, event.epoch).doubles(event.connections, event.learningRate);
-    row.lists(event.loss, event.accuracy, event.gradientNorm);
-    row.doubles(event.distance, event.controlledDistance, event.targetDistance).integers(event.gossips);
-    row.doubles(event.sentBytes, event.sentMessages, data, compute, mix, wait, probe).end();
-  }
-
-  #norms({ step, norms }: NormsEvent): void {
-    norms.forEach((values, tensor) => {
-      new Row(this.#appenders.norms).integers(step, tensor).lists(values).end();
-    });
-  }
-
-  #evaluation(event: EvaluationEvent): void {
-    const row = new Row(this.#appenders.evaluations)
-      .integers(event.step, event.epoch)
-      .lists(event.replicas)
-      .integers(event.samples);
-    row.lists(
-      event.local.map((score) => score.loss),
-      event.local.map((score) => score.accuracy),
-    );
-    row.doubles(event.merged?.loss ?? null, event.merged?.accuracy ?? null, event.ms).end();
+    this.#tables.tensors.flush();
   }
 
   #flush(): void {
-    for (const appender of Object.values(this.#appenders)) appender.flushSync();
+    for (const table of Object.values(this.#tables)) table.flush();
   }
 
   close(): void {
     try {
-      for (const appender of Object.values(this.#appenders)) appender.closeSync();
+      for (const table of Object.values(this.#tables)) table.close();
     } catch (cause) {
       throw this.#failed(cause);
     } finally {
@@ -142,34 +101,56 @@ export class EventStore {
   }
 }
 
-/** Values of one row, in the order of the columns. */
-class Row {
+/** Columns that a database of an older version lacks are added; those of a newer one stay empty. */
+async function writerOf<T extends EventTable>(connection: DuckDBConnection, table: T): Promise<TableWriter<T>> {
+  const columns = storedColumns(eventTables[table]);
+  const found = await connection.runAndReadAll(
+    'select column_name from duckdb_columns() where table_name = $table order by column_index',
+    { table },
+  );
+  const stored = found.getRows().map(([name]) => String(name));
+  const missing = columns.filter(({ name }) => !stored.includes(name));
+  for (const { name, type } of missing) await connection.run(`alter table ${table} add column ${name} ${type}`);
+  const order = [...stored, ...missing.map(({ name }) => name)];
+  return new TableWriter(
+    await connection.createAppender(table),
+    order.map((name) => columns.find((column) => column.name === name)),
+  );
+}
+
+/** Appends rows by the names of their columns, in whatever order the database has them. */
+class TableWriter<T extends EventTable> {
   readonly #appender: DuckDBAppender;
+  readonly #order: readonly ({ readonly key: string; readonly column: Column } | undefined)[];
 
-  constructor(appender: DuckDBAppender) {
+  constructor(appender: DuckDBAppender, order: readonly ({ key: string; column: Column } | undefined)[]) {
     this.#appender = appender;
+    this.#order = order;
   }
 
-  integers(...values: readonly number[]): this {
-    for (const value of values) this.#appender.appendInteger(value);
-    return this;
-  }
-
-  doubles(...values: readonly (number | null)[]): this {
-    for (const value of values)
-      if (value === null) this.#appender.appendNull();
-      else this.#appender.appendDouble(value);
-    return this;
-  }
-
-  lists(...values: readonly PerReplica[]): this {
-    for (const value of values) this.#appender.appendList([...value], LIST(DOUBLE));
-    return this;
-  }
-
-  end(): void {
+  append(row: Row<(typeof eventTables)[T]>): void {
+    const values = row as Readonly<Record<string, number | string | null | PerReplica>>;
+    for (const place of this.#order)
+      if (place === undefined) this.#appender.appendNull();
+      else put(this.#appender, place.column, values[place.key]!);
     this.#appender.endRow();
   }
+
+  flush(): void {
+    this.#appender.flushSync();
+  }
+
+  close(): void {
+    this.#appender.closeSync();
+  }
+}
+
+function put(appender: DuckDBAppender, { type }: Column, value: number | string | null | PerReplica): void {
+  if (value === null) appender.appendNull();
+  else if (typeof value === 'string') appender.appendVarchar(value);
+  else if (typeof value === 'object') appender.appendList([...value], LIST(DOUBLE));
+  else if (type === 'integer') appender.appendInteger(value);
+  else appender.appendDouble(value);
 }
 
 async function openDatabase(path: string): Promise<DuckDBInstance> {
@@ -192,41 +173,3 @@ export function refusal(cause: unknown): string | undefined {
 export const inUse = (cause: unknown) => (cause as Error).message.includes('Could not set lock');
 export const unreadable = (path: string, cause: unknown) =>
   new UserError(`${path} cannot be read: ${(cause as Error).message.split('\n')[0]}`, { cause });
-
-/** What can be asked of stored events. */
-export interface Events {
-  rows(sql: string): Promise<Record<string, unknown>[]>;
-  /** The same, some thousand rows at a time: for what is too large to be held at once. */
-  chunks(sql: string): AsyncGenerator<DuckDBDataChunk>;
-}
-
-/** Asks the events of a run; undefined where there are none yet, or another process is writing them. */
-export async function query<T>(path: string, ask: (events: Events) => Promise<T>): Promise<T | undefined> {
-  if (!existsSync(path)) return undefined;
-  let instance: DuckDBInstance;
-  try {
-    instance = await DuckDBInstance.create(path, { access_mode: 'READ_ONLY' });
-  } catch (cause) {
-    if (inUse(cause)) return undefined;
-    throw unreadable(path, cause);
-  }
-  const connection = await instance.connect();
-  try {
-    const readable = <R>(reading: Promise<R>) => reading.catch((cause) => Promise.reject(unreadable(path, cause)));
-    return await ask({
-      rows: async (sql) => (await readable(connection.runAndReadAll(sql))).getRowObjectsJson(),
-      chunks: async function* (sql) {
-        const result = await readable(connection.stream(sql));
-        for (;;) {
-          const chunk = await readable(result.fetchChunk());
-          if (chunk === null || chunk.rowCount === 0) return;
-          yield chunk;
-        }
-      },
-    });
-  } finally {
-    // A connection keeps the file open and locked, whatever becomes of the instance.
-    connection.closeSync();
-    instance.closeSync();
-  }
-}

@@ -1,6 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DuckDBInstance } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dispersion, mean } from '../base/statistics.ts';
 import type { Event } from '../engine/event.ts';
@@ -8,7 +9,9 @@ import { resolve } from '../experiment/experiment.ts';
 import { machineContext } from './context.ts';
 import { EventStore } from './database.ts';
 import { createRun, type Run, writeResult } from './runs.ts';
-import { Tables, tidyTables } from './tables.ts';
+import { Tables } from './tables.ts';
+import { tidyTables } from './tidy.ts';
+import { readEvents } from './views.ts';
 
 const replicas = 7;
 const values = (key: number) => Array.from({ length: replicas }, (_, i) => ((key * 7919 + i * 104729) % 1009) / 100);
@@ -95,11 +98,20 @@ async function store(name: string, seed: number, more: readonly Event[] = []): P
   return run;
 }
 
+/** What another version may have stored. */
+async function change({ database }: Run, sql: string): Promise<void> {
+  const instance = await DuckDBInstance.create(database);
+  const connection = await instance.connect();
+  await connection.run(sql);
+  connection.closeSync();
+  instance.closeSync();
+}
+
 /** The rows of a question as objects. */
-async function ask(runs: readonly Run[], sql: string): Promise<Record<string, unknown>[]> {
+async function ask(runs: readonly Run[], sql: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const tables = await Tables.open(runs);
   try {
-    return (await tables.ask(sql)).getRowObjectsJS();
+    return (await tables.ask(sql)).rows;
   } finally {
     tables.close();
   }
@@ -109,10 +121,11 @@ describe('the tidy tables', () => {
   it('have the columns they say they have, with runs and without', async () => {
     for (const runs of [[], [first, second]])
       for (const [name, { columns }] of Object.entries(tidyTables)) {
-        const found = await ask(runs, `select column_name from (describe ${name})`);
+        const found = await ask(runs, `select column_name, lower(column_type) as type from (describe ${name})`);
         // Those of runs go on with their settings.
         const names = found.slice(0, columns.length).map((row) => row.column_name);
-        expect(names, name).toEqual(columns);
+        expect(names, name).toEqual(columns.map((column) => column.name));
+        expect(found.slice(0, columns.length).map((row) => row.type)).toEqual(columns.map(({ type }) => type));
         if (name !== 'runs') expect(found).toHaveLength(columns.length);
       }
   });
@@ -151,10 +164,10 @@ describe('the tidy tables', () => {
     });
     const runs = await ask([first, second], 'select * from runs order by seed');
     expect(runs).toMatchObject([
-      { run: first.id, seed: 1n, steps: 2, connections: 2.5, sent_bytes: 200, final_distance: 5, status: 'complete' },
+      { run: first.id, seed: 1, steps: 2, connections: 2.5, sent_bytes: 200, final_distance: 5, status: 'complete' },
       {
         run: second.id,
-        seed: 2n,
+        seed: 2,
         name: 'other',
         accuracy: 0.75,
         merged_accuracy: 0.95,
@@ -162,7 +175,7 @@ describe('the tidy tables', () => {
         'topology.kind': 'ring',
       },
     ]);
-    expect(runs[0]).toMatchObject({ replicas: 7n, 'learningRate.base': 0.1, 'model.hidden': '[128]', batch: 4n });
+    expect(runs[0]).toMatchObject({ replicas: 7, 'learningRate.base': 0.1, 'model.hidden': '[128]', batch: 4 });
     expect(runs[0]!['context.node']).toBe(process.version);
   });
 
@@ -225,9 +238,9 @@ describe('the tidy tables', () => {
       expect.stringMatching(/broken-.*events\.duckdb cannot be read/),
       expect.stringMatching(/cut-.*events\.duckdb cannot be read/),
     ]);
-    expect((await tables.ask('select distinct run from steps')).getRows()).toEqual([[first.id]]);
+    expect((await tables.ask('select distinct run from steps')).rows).toEqual([{ run: first.id }]);
     const listed = await tables.ask('select name, status, steps from runs order by seed');
-    expect(listed.getRows()).toEqual([
+    expect(listed.rows.map(Object.values)).toEqual([
       ['its', 'complete', 2],
       ['young', 'interrupted', null],
       ['broken', 'complete', null],
@@ -236,10 +249,52 @@ describe('the tidy tables', () => {
     tables.close();
   });
 
+  it('have null for what an older version did not store, and a resumed run stores it', async () => {
+    const old = await store('old', 8);
+    await change(
+      old,
+      'alter table steps drop column distance; alter table steps drop column probe_ms; drop table evaluations',
+    );
+    const tables = await Tables.open([old, first]);
+    expect(tables.problems).toEqual([]);
+    const { rows } = await tables.ask('select run, distance, ms from steps where step = 1 order by run desc');
+    expect(rows).toEqual([
+      { run: old.id, distance: null, ms: 10 },
+      { run: first.id, distance: 5, ms: 15 },
+    ]);
+    expect((await tables.ask(`select merged_loss, steps from runs where run = '${old.id}'`)).rows).toEqual([
+      { merged_loss: null, steps: 2 },
+    ]);
+    await tables.copy('steps', join(root, 'steps.csv'), 'csv');
+    expect(readFileSync(join(root, 'steps.csv'), 'utf8').split('\n')[0]).toContain('distance');
+    tables.close();
+    const numbers = (sql: string) => readEvents(old.database, (events) => events.numbers(sql));
+    expect((await numbers('select distance from steps'))!.get('distance')).toEqual(Float64Array.of(NaN, NaN));
+    expect((await numbers('from evaluations'))!.get('step')).toHaveLength(0);
+    const resumed = await EventStore.open(old.database);
+    for (const event of events.filter((event) => event.type !== 'start')) await resumed.append(event);
+    resumed.close();
+    const again = (await numbers('select distance, ms from steps'))!;
+    expect(again.get('distance')).toEqual(Float64Array.of(NaN, NaN, NaN, 5));
+    expect(again.get('ms')).toEqual(Float64Array.of(10, 10, 15, 15));
+    expect((await numbers('from evaluations'))!.get('merged_loss')).toEqual(Float64Array.of(0.4, 0.4));
+  });
+
+  it('leave out a database whose columns are of another type', async () => {
+    const other = await store('mistyped', 9);
+    await change(other, 'alter table steps alter column loss type varchar');
+    const tables = await Tables.open([other]);
+    expect(tables.problems).toEqual([
+      `${other.database} cannot be read: column loss of steps is of type varchar, not double[]`,
+    ]);
+    tables.close();
+    await expect(readEvents(other.database, async () => {})).rejects.toThrow(/column loss of steps is of type varchar/);
+  });
+
   it('cannot be written once sealed, and nothing else be read', async () => {
     const tables = await Tables.open([first]);
     await tables.seal();
-    expect((await tables.ask('select count(*) from norms')).getRows()).toEqual([[28n]]);
+    expect((await tables.ask('select count(*) as n from norms')).rows).toEqual([{ n: 28 }]);
     const file = join(root, 'out.csv').replaceAll("'", "''");
     await expect(tables.ask(`copy runs to '${file}'`)).rejects.toThrow(/disabled by configuration/);
     await expect(tables.ask(`select * from read_text('/etc/hostname')`)).rejects.toThrow(/disabled by configuration/);

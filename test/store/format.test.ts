@@ -34,9 +34,9 @@ it('runs of version 0.1 are listed, asked and reported', async () => {
   const tables = await Tables.open(runs);
   expect(tables.problems).toEqual([]);
   const asked = await tables.ask('select run, count(*) as steps, sum(sent_bytes) as bytes from steps group by run');
-  expect(asked.getRowObjectsJson()).toEqual([
-    { run: complete, steps: '6', bytes: 10848 },
-    { run: stopped, steps: '5', bytes: 9040 },
+  expect(asked.rows).toEqual([
+    { run: complete, steps: 6, bytes: 10848 },
+    { run: stopped, steps: 5, bytes: 9040 },
   ]);
   tables.close();
   const { runs: reported, notes } = await buildReport(runs);
@@ -58,7 +58,7 @@ it('a run of version 0.1 is resumed to what a straight run gives', async () => {
   if (now!.paramsSha256 === before!.paramsSha256) expect(resumed!.paramsSha256).toBe(before!.paramsSha256);
   const tables = await Tables.open(listRuns(root));
   const asked = await tables.ask('select loss from evaluations where step = 6');
-  const [[first], [second]] = asked.getRows() as [[number], [number]];
-  expect(second).toBeCloseTo(first, 5);
+  const [first, second] = asked.rows.map(({ loss }) => Number(loss));
+  expect(second).toBeCloseTo(first!, 5);
   tables.close();
 });

@@ -1,0 +1,104 @@
+/**
+ * Every number that is recorded, in one place: what an event holds, the run's database, the tables that are asked and exported, and
+ * the series of reports all follow from these rows. A new one is a row here and the place that measures it.
+ */
+export interface Column {
+  readonly type: 'integer' | 'double' | 'text';
+  /** Per replica: a list with a value for each, null for one that is lost. */
+  readonly per: 'run' | 'replica';
+  /** Null if it was not measured. */
+  readonly optional: boolean;
+  readonly unit: string;
+  readonly description: string;
+}
+
+export type Columns = Readonly<Record<string, Column>>;
+
+/** A value for each replica, null for one that is lost. */
+export type PerReplica = readonly (number | null)[];
+
+type Value<C extends Column> = C['per'] extends 'replica'
+  ? PerReplica
+  : C['type'] extends 'text'
+    ? string
+    : C['optional'] extends true
+      ? number | null
+      : number;
+
+/** One record with these columns. */
+export type Row<C extends Columns> = { readonly [K in keyof C]: Value<C[K]> };
+
+const one = <T extends Column['type']>(type: T, description: string, unit = '') =>
+  ({ type, per: 'run', optional: false, unit, description }) as const;
+const optional = (description: string, unit = '') =>
+  ({ type: 'double', per: 'run', optional: true, unit, description }) as const;
+const each = (description: string, unit = '') =>
+  ({ type: 'double', per: 'replica', optional: false, unit, description }) as const;
+
+/** What the time of a step is spent on. */
+export const phases = {
+  data: 'filling batches',
+  compute: 'gradients and local steps',
+  mix: 'averaging with the neighbours',
+  wait: 'waiting for other workers',
+  probe: 'measuring norms and distance',
+} as const;
+export type Phase = keyof typeof phases;
+
+/** Milliseconds of one step by what was done, mean over the workers. */
+export type PhaseMs = Readonly<Record<Phase, number>>;
+
+type PhaseColumn = `${Phase}Ms`;
+const phaseColumns = Object.fromEntries(
+  Object.entries(phases).map(([phase, what]) => [`${phase}Ms`, one('double', `${what}, mean over the workers`, 'ms')]),
+) as Record<PhaseColumn, ReturnType<typeof one<'double'>>>;
+
+/** One row per step. */
+export const stepColumns = {
+  step: one('integer', 'counted from 0 over the whole run'),
+  epoch: one('integer', 'counted from 0'),
+  connections: one('double', 'neighbours per replica, mean'),
+  learningRate: one('double', 'of this step'),
+  loss: each('on its own batch, before the step'),
+  accuracy: each('on its own batch, before the step'),
+  gradientNorm: each('L2 norm of its gradient'),
+  distance: optional('consensus distance Ξ after the local step, before averaging; null if it was not probed'),
+  controlledDistance: optional('Ξ after the last averaging; null without consensus control'),
+  targetDistance: optional('what consensus control holds Ξ against; null without it'),
+  gossips: one('integer', 'averagings with the neighbours in this step'),
+  sentBytes: one('double', 'sent by one replica, mean: what the algorithm needs, without measurements', 'bytes'),
+  sentMessages: one('double', 'sent by one replica, mean'),
+  ...phaseColumns,
+} as const satisfies Columns;
+
+/** One row per probed step and tensor. */
+export const normColumns = {
+  step: one('integer', 'counted from 0 over the whole run'),
+  tensor: one('integer', 'its position in the model'),
+  norm: each('L2 norm of the tensor, before averaging'),
+} as const satisfies Columns;
+
+/** One row per evaluation. */
+export const evaluationColumns = {
+  step: one('integer', 'steps done'),
+  epoch: one('integer', 'epochs done'),
+  replicas: each('which local models'),
+  samples: one('integer', 'of the test set'),
+  loss: each('of the local model on the test set'),
+  accuracy: each('of the local model on the test set'),
+  mergedLoss: optional('of the average of all replicas; null if it was not evaluated'),
+  mergedAccuracy: optional('of the average of all replicas; null if it was not evaluated'),
+  ms: one('double', 'the whole evaluation', 'ms'),
+} as const satisfies Columns;
+
+/** One row per parameter tensor of the model. */
+export const tensorColumns = {
+  tensor: one('integer', 'its position in the model'),
+  name: one('text', 'of the tensor'),
+  shape: one('text', 'as in 3×4'),
+  kind: one('text', 'weight, bias or norm'),
+  size: one('integer', 'number of elements'),
+} as const satisfies Columns;
+
+/** One row per checkpoint up to which all events are stored. */
+export const checkpointColumns = { step: one('integer', 'steps done') } as const satisfies Columns;
