@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Classification, Text } from '../../src/data/dataset.ts';
-import { dataFolder, presence, readChecked } from '../../src/data/folder.ts';
+import { dataFolder, readChecked } from '../../src/data/folder.ts';
 import { get } from '../../src/data/get/get.ts';
 import { parseIdx } from '../../src/data/idx.ts';
 import { loadData } from '../../src/data/load.ts';
@@ -14,26 +14,10 @@ import { dataSchema } from '../../src/data/schema.ts';
 import type { Collection, Source } from '../../src/data/set.ts';
 import { writers } from '../../src/data/sets/mnist.ts';
 import { collectionOf } from '../../src/data/sets.ts';
+import { onlyIf, onlyWith } from '../needs.ts';
 
 const folder = dataFolder();
 const load = (settings: object) => loadData(dataSchema.parse(settings), { seed: 1, folder });
-
-/**
- * Tests on data that cannot be had everywhere. Where skipping is a failure (CI) they are not registered at all, and the reason is
- * printed; elsewhere they are skipped with the reason in their name.
- */
-function onlyIf(met: boolean, reason: string) {
-  if (met) return it;
-  if (process.env.DBENCH_NO_SKIP !== '1') return (name: string) => it.skip(`${name} (${reason})`, () => {});
-  return (name: string) => console.log(`not tested: ${name}: ${reason}`);
-}
-
-function onlyWith(name: string) {
-  return onlyIf(
-    presence(folder, collectionOf(name)).here,
-    `${name} is not in ${folder}; DBENCH_DATA names a folder with it`,
-  );
-}
 
 describe('real data', () => {
   onlyWith('wikitext-2')('wikitext-2 has the known numbers of tokens and words', async () => {
@@ -64,7 +48,7 @@ describe('real data', () => {
     const mnist = (await load({ kind: 'mnist', partition: { kind: 'group' } })) as Classification;
     expect(new Set(mnist.train.groups).size).toBe(539);
     const dealt = shardsOf(mnist, 64, { kind: 'group' }, 1, 8);
-    expect(dealt.reduce((sum, own) => sum + own.length, 0)).toBe(60_000);
+    expect(dealt.reduce((sum, shard) => sum + shard.length, 0)).toBe(60_000);
     expect(() => shardsOf(mnist, 1008, { kind: 'group' }, 1, 8)).toThrow('1,008 replicas need at least 1008 groups');
     // The file's own labels must be those of MNIST, or its writers would be those of other digits.
     const { values } = parseIdx(readChecked(folder, writers, 'qmnist-train-labels-idx2-int'), 'labels');
