@@ -16,6 +16,7 @@ interface Options {
   readonly json?: true;
   readonly html?: string;
   readonly figures?: string;
+  readonly plain?: true;
   readonly csv?: string;
   readonly parquet?: string;
   readonly tensorboard?: string;
@@ -48,10 +49,13 @@ export function command(): Command {
     .option('--json', 'print everything as JSON')
     .option('--html <file>', 'write a page with all figures that opens in any browser')
     .option('--figures <folder>', 'write every figure as SVG and PNG')
+    .option('--plain', 'figures without title and caption, for papers')
     .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
     .option('--parquet <folder>', 'the same as Parquet files')
     .option('--tensorboard <folder>', 'write the scalars of each run for TensorBoard')
     .action(async (words: string[], options: Options) => {
+      if (options.plain && options.figures === undefined)
+        throw new UserError('--plain is for figures', { hint: 'say where to: --figures <folder> --plain' });
       const runs = chosen(words, options.runs);
       const report = await buildReport(runs, options);
       const distinct = withoutRepeats(runs).runs;
@@ -67,7 +71,7 @@ export function command(): Command {
         console.error(`wrote ${options.html}`);
       }
       if (options.figures !== undefined) {
-        const files = await (await import('../report/still.ts')).writeStills(report, options.figures);
+        const files = await (await import('../report/still.ts')).writeStills(report, options.figures, options);
         console.error(`wrote ${files.length} files to ${options.figures}`);
       }
       if (options.tensorboard !== undefined) {

@@ -1,5 +1,6 @@
 import type { Topology } from '../topology/topology.ts';
 import { type Circle, chord, covered, edgePath, place } from './circle.ts';
+import { gridEdge, gridLabels, gridOf } from './grid.ts';
 import { at, clamp, coordinate, escaped, type Point } from './svg.ts';
 
 /** Above this many edges a file one in m is drawn: it stays below 2 MB and opens quickly. */
@@ -11,9 +12,11 @@ const mostStraight = 16;
 /** Up to here directed edges are straight with arrowheads. */
 export const mostArrows = 32;
 
-/** Who hears whom in one step, and the circle it is drawn on. */
+/** Who hears whom in one step, and the circle it is drawn on, or the grid inside of it. */
 export interface Network extends Circle {
   readonly sources: readonly (readonly number[])[];
+  /** Of a grid. */
+  readonly columns: number | undefined;
   readonly caption: string | undefined;
 }
 
@@ -88,9 +91,8 @@ function labels(n: number, { centre, radius }: Network, gap: number): string {
   return `<g class="labels">${out.join('')}</g>`;
 }
 
-function nodes(n: number, { centre, radius }: Network, size: number): string {
-  const points = Array.from({ length: n }, (_, i) => place(i, n, centre, radius));
-  if (n <= 64)
+function nodes(points: readonly Point[], size: number): string {
+  if (points.length <= 64)
     return `<g class="nodes">${points.map((p) => `<circle cx="${coordinate(p.x)}" cy="${coordinate(p.y)}" r="${coordinate(size)}"/>`).join('')}</g>`;
   // A stroke of no length with round ends is a dot: a tenth of the text of a circle each.
   return `<path class="dots" stroke-width="${coordinate(2 * size)}" d="${points.map((p) => `M${at(p)}h0`).join('')}"/>`;
@@ -102,19 +104,46 @@ function densityOf(edges: readonly [number, number][], { sources, radius }: Netw
   return length / (Math.PI * radius ** 2);
 }
 
-export function drawNetwork(network: Network, directed: boolean, every: number, numbered = true): string {
+/** Whether all edges join neighbours on the circle: then they are its sides, however many there are. */
+const isRing = (edges: readonly [number, number][], n: number) =>
+  edges.every(([i, j]) => Math.abs(i - j) === 1 || Math.abs(i - j) === n - 1);
+
+/** Every edge of a grid is as long as any other, and none crosses another: nothing is left out. */
+function drawGrid(network: Network, columns: number, directed: boolean, numbered: boolean): string {
   const { centre, radius, sources, caption } = network;
+  const small = radius < 200;
+  const grid = gridOf(sources.length, columns, centre, radius);
+  const lines = edgesOf(sources, directed).map((edge) => gridEdge(grid, edge));
+  const points = sources.map((_, i) => grid.position(i));
+  return panel([
+    strokes(lines, 1 / grid.spacing, small ? 1.6 : 2.2),
+    nodes(points, clamp(0.22 * grid.spacing, 1.1, small ? 5 : 9)),
+    numbered ? gridLabels(grid, small ? 9 : 12) : '',
+    captionOf(caption, network),
+  ]);
+}
+
+const panel = (parts: readonly string[]) => `<g class="panel">\n${parts.filter(Boolean).join('\n')}\n</g>`;
+
+const captionOf = (caption: string | undefined, { centre, radius }: Circle) =>
+  caption === undefined
+    ? ''
+    : `<text class="step" x="${coordinate(centre.x)}" y="${coordinate(centre.y + radius + 50)}" font-size="13">${escaped(caption)}</text>`;
+
+export function drawNetwork(network: Network, directed: boolean, every: number, numbered = true): string {
+  const { centre, radius, sources, columns, caption } = network;
+  if (columns !== undefined) return drawGrid(network, columns, directed, numbered);
   const n = sources.length;
   const small = radius < 200;
   const size = clamp((0.28 * 2 * Math.PI * radius) / n, 1.1, small ? 5 : 9);
   const edges = edgesOf(sources, directed).filter(([i, j]) => every === 1 || scatter(i, j) % every === 0);
   const ends = edges.map(([i, j]): [Point, Point] => [place(i, n, centre, radius), place(j, n, centre, radius)]);
-  const straight = n <= (directed ? mostArrows : mostStraight);
-  const head = directed && straight ? (small ? 7 : 11) : 0;
+  const straight = n <= (directed ? mostArrows : mostStraight) || isRing(edges, n);
+  const head = directed && n <= mostArrows ? (small ? 7 : 11) : 0;
   const lines = straight
     ? ends.map((end) => shortened(end, head === 0 ? 0 : size + 0.7 * head)).map(([a, b]) => `M${at(a)}L${at(b)}`)
     : edges.map((edge) => edgePath(edge, n, network));
-  const parts = [
+  return panel([
     `<circle class="rim" cx="${coordinate(centre.x)}" cy="${coordinate(centre.y)}" r="${coordinate(n === 1 ? 0 : radius)}"/>`,
     lines.length === 0 ? '' : strokes(lines, densityOf(edges, network) / covered(edges, n), small ? 1.6 : 2.2),
     head === 0
@@ -123,17 +152,18 @@ export function drawNetwork(network: Network, directed: boolean, every: number, 
           ends.map((end) => shortened(end, size + 0.5)),
           head,
         ),
-    nodes(n, network, size),
+    nodes(
+      Array.from({ length: n }, (_, i) => place(i, n, centre, radius)),
+      size,
+    ),
     numbered ? labels(n, network, size + 3) : '',
-    caption === undefined
-      ? ''
-      : `<text class="step" x="${coordinate(centre.x)}" y="${coordinate(centre.y + radius + 50)}" font-size="13">${escaped(caption)}</text>`,
-  ];
-  return `<g class="panel">\n${parts.filter(Boolean).join('\n')}\n</g>`;
+    captionOf(caption, network),
+  ]);
 }
 
 /** One in how many edges to draw. */
 export function oneIn(networks: readonly Network[], directed: boolean): number {
+  if (networks.every(({ columns }) => columns !== undefined)) return 1;
   const edges = networks.map(({ sources }) => edgesOf(sources, directed));
   const count = edges.reduce((sum, list) => sum + list.length, 0);
   const density = Math.max(...networks.map((network, i) => densityOf(edges[i]!, network)));
@@ -150,11 +180,15 @@ const mostSmallEdges = 2100;
  */
 export function drawSmall(topology: Topology): { shapes: string; every: number } {
   const { sources } = topology.round(0);
-  const centre = { x: smallSize / 2, y: smallSize / 2 };
-  const network: Network = { centre, radius: smallSize / 2 - 10, sources, caption: undefined };
-  const every = Math.max(
-    oneIn([network], topology.directed),
-    Math.ceil(edgesOf(sources, topology.directed).length / mostSmallEdges),
-  );
-  return { shapes: drawNetwork(network, topology.directed, every, false), every };
+  const { directed } = topology;
+  const tooMany = Math.ceil(edgesOf(sources, directed).length / mostSmallEdges);
+  const network: Network = {
+    centre: { x: smallSize / 2, y: smallSize / 2 },
+    radius: smallSize / 2 - 10,
+    sources,
+    columns: tooMany > 1 ? undefined : topology.columns,
+    caption: undefined,
+  };
+  const every = Math.max(oneIn([network], directed), tooMany);
+  return { shapes: drawNetwork(network, directed, every, false), every };
 }

@@ -123,6 +123,30 @@ describe('a drawing', () => {
     expect(numbers(draw('ring', 1008))).toEqual(Array.from({ length: 16 }, (_, i) => 64 * i));
   });
 
+  it('of a ring is a ring at any size: every edge is a side of the polygon', () => {
+    for (const n of [8, 64, 1008]) {
+      const lines = [...draw('ring', n).matchAll(/M([\d.]+) ([\d.]+)L([\d.]+) ([\d.]+)/g)].map((found) =>
+        found.slice(1).map(Number),
+      );
+      const side = 2 * 320 * Math.sin(Math.PI / n);
+      const sides = lines.filter(([x, y, toX, toY]) => Math.abs(Math.hypot(toX! - x!, toY! - y!) - side) < 0.2);
+      // Ticks beside the numbers are lines, too.
+      expect(sides.length).toBe(n);
+    }
+  });
+
+  it('of a torus is its grid, with stubs where it wraps around', () => {
+    const svg = draw('torus', 24, { rows: 4 });
+    const centres = [...svg.matchAll(/<circle cx="([\d.]+)" cy="([\d.]+)"/g)];
+    expect([1, 2].map((side) => new Set(centres.map((found) => found[side])).size)).toEqual([6, 4]);
+    const group = /<g class="edges"[^>]*>\n(.*?)\n<\/g>/s.exec(svg)![1]!;
+    expect([count(group, /h-?[\d.]/g), count(group, /v-?[\d.]/g)]).toEqual([4, 6]);
+    expect(edges(svg)).toBe(48);
+    expect(svg).not.toContain('class="rim"');
+    // Two rows are joined once, so that nothing wraps around between them.
+    expect(draw('torus', 6, { rows: 2 })).not.toMatch(/v-?[\d.]/);
+  });
+
   it('shows one replica alone', () => {
     const svg = draw('ring', 1);
     expect(svg).toContain('<title>ring, 1 replica</title>');

@@ -23,6 +23,7 @@ function layOut(topology: Topology): { panels: Network[]; width: number; height:
       centre: { x: width / 2 + (column - (inRow - 1) / 2) * cell.x, y: headHeight + row * cell.y + radius + 34 },
       radius,
       sources: topology.round(step).sources,
+      columns: topology.columns,
       caption: count === 1 ? undefined : `step ${step + 1}${random ? '' : ` of ${topology.period}`}`,
     };
   });
@@ -84,7 +85,7 @@ const style = `
 .dbench-topology .dots{stroke:#e69f00}
 }`;
 
-/** A topology as an SVG: replicas on a circle, an edge a chord, one panel a step where the steps differ. */
+/** A topology as an SVG: replicas on a circle, an edge a chord, or on their grid; one panel per step if the steps differ. */
 export function drawTopology(topology: Topology, summary: TopologySummary): string {
   const { panels, width, height } = layOut(topology);
   const every = oneIn(panels, topology.directed);

@@ -5,7 +5,7 @@ import { makeFolder, writeWhole } from '../base/file.ts';
 import type { SvgDocument } from './figure/compose.ts';
 import { type Choice, type Choices, defaults, type View } from './figure/figure.ts';
 import { figures } from './figure/figures.ts';
-import { standalone, stillWidth } from './figure/standalone.ts';
+import { plain, plainWidth, standalone, stillWidth } from './figure/standalone.ts';
 import { light } from './figure/theme.ts';
 import { picturesOf } from './picture.ts';
 import type { Report } from './report.ts';
@@ -38,10 +38,15 @@ function combinations(choices: readonly Choice[]): { readonly chosen: Choices; r
   return all;
 }
 
-/** Every figure as a standalone SVG, for print and slides: on white, without anything to choose. */
-export function stillsOf(report: Report): readonly Still[] {
+export interface StillOptions {
+  /** Without title and caption, for papers. */
+  readonly plain?: boolean | undefined;
+}
+
+/** Every figure as an SVG of its own, for print and slides: on white, without anything to choose. */
+export function stillsOf(report: Report, options: StillOptions = {}): readonly Still[] {
   const document = plainDocument();
-  const frame = { document, width: stillWidth, theme: light, still: true };
+  const frame = { document, width: options.plain ? plainWidth : stillWidth, theme: light, still: true };
   const pictures = picturesOf(report);
   const several = report.comparisons.length > 1;
   return figures.flatMap((figure) =>
@@ -53,7 +58,9 @@ export function stillsOf(report: Report): readonly Still[] {
         const drawing = figure.draw(view, chosen, frame);
         return {
           name: slug([figure.id, ...parts, ...scale].join('-')),
-          svg: standalone(drawing, figure, [report.title, ...parts, ...scale].join(' · '), document),
+          svg: options.plain
+            ? plain(drawing, figure, document)
+            : standalone(drawing, figure, [report.title, ...parts, ...scale].join(' · '), document),
         };
       });
     }),
@@ -66,10 +73,14 @@ export async function toPng(svg: string): Promise<Uint8Array> {
 }
 
 /** Writes every figure as SVG and PNG; returns the files. */
-export async function writeStills(report: Report, folder: string): Promise<readonly string[]> {
+export async function writeStills(
+  report: Report,
+  folder: string,
+  options: StillOptions = {},
+): Promise<readonly string[]> {
   makeFolder(folder);
   const files: string[] = [];
-  for (const { name, svg } of stillsOf(report)) {
+  for (const { name, svg } of stillsOf(report, options)) {
     const [vector, raster] = [join(folder, `${name}.svg`), join(folder, `${name}.png`)];
     writeWhole(vector, `${svg}\n`);
     writeWhole(raster, await toPng(svg));

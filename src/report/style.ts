@@ -56,14 +56,19 @@ button:hover,select:hover,.segments:hover{border-color:var(--muted)}
 .controls label.pick{display:inline-flex;align-items:center;gap:.5rem;color:var(--muted);font-size:.82rem;min-width:0}
 .controls:empty{display:none}
 .observations{display:grid;gap:16px}
-@media (min-width:700px){.observations{grid-template-columns:1fr 1fr}}
-@media (min-width:1400px){.observations{grid-template-columns:repeat(4,1fr)}}
+@media (min-width:700px){.observations{grid-template-columns:repeat(auto-fit,minmax(min(100%,330px),1fr))}}
 .observations .card{border-top:4px solid var(--tone)}
 .observation-true{--tone:var(--good)}.observation-false{--tone:var(--bad)}.observation-null{--tone:var(--open)}
 .verdict{color:var(--tone);font-weight:650;font-size:.86rem;display:flex;gap:.4rem;align-items:center;margin:0 0 .35rem}
 .verdict svg{flex:none}
 .claim{font-weight:600;margin:0 0 .35rem;line-height:1.35}
-.finding{font-size:.92rem;color:var(--muted);margin:0}
+.finding{font-size:.92rem;margin:0 0 .35rem}
+.criterion{font-size:.84rem;color:var(--muted);margin:0}
+.observations+.observation-null{margin-top:16px}
+.observation-null dl{margin:0;display:grid;gap:.8rem 2rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,420px),1fr))}
+.observation-null dt{font-weight:600;line-height:1.35}
+.observation-null dd{margin:0;font-size:.92rem}
+.observation-null dd .criterion{display:block;margin-top:.25rem}
 .observations details{margin-top:.5rem;font-size:.88rem}
 .observations details ul{padding-left:1.1em;margin:.3em 0;color:var(--muted)}
 .scroll{overflow-x:auto;padding:0}
@@ -80,9 +85,11 @@ tr.scale th{background:var(--shade);font-size:.82rem;color:var(--muted);text-ali
 th.target{text-align:center}
 td.never{text-align:center;color:var(--muted)}
 td.best{font-weight:700}
+td.better{font-weight:600;color:var(--good)}
+td.worse{font-weight:600;color:var(--bad)}
 tbody tr:hover>*{background:var(--shade)}
 .hint{color:var(--muted);font-size:.86rem;max-width:95ch;margin:.6rem 0 0}
-.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,620px),1fr));gap:18px}
+.figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,620px),1fr));grid-auto-flow:dense;gap:18px}
 .figures figure{margin:0;min-width:0;display:flex;flex-direction:column}
 .figures figure.wide{grid-column:1/-1}
 figcaption{color:var(--muted);font-size:.89rem;max-width:95ch;margin:.7rem 0 0}
@@ -103,12 +110,22 @@ footer{color:var(--muted);font-size:.86rem;padding-top:2rem;padding-bottom:3rem}
 @media (max-width:560px){body{font-size:15px}.bar{position:static}.bar .push{margin-left:0}th,td{padding:.38rem .55rem}}
 @media (prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}
 @media print{
-:root,body{background:#fff}
+:root{font-size:12px}
+:root,body{background:#fff;font-size:12px}
+header,main,footer{max-width:none;padding:0}
 .bar,.controls,.save,nav,.with-copy button{display:none!important}
 .card{border-color:#ccc;break-inside:avoid}
 .scroll{overflow:visible}
-table{font-size:.62rem}th,td{padding:.25rem .35rem}
-.figures{display:block}.figures figure{margin-bottom:1rem}
+table{font-size:.72rem}th,td{padding:.25rem .3rem}thead th{font-size:.68rem;white-space:normal}td small{font-size:.62rem}
+th[scope=row],thead th:first-child{position:static}
+.swatch{zoom:.7}
+.hint,figcaption{max-width:none}
+h2{margin:1.5em 0 .5em}
+.observations{grid-template-columns:1fr 1fr;gap:10px}
+.observation-null dl{grid-template-columns:1fr 1fr}
+.figures{display:block}.figures figure{margin-bottom:.8rem;padding:.7rem 1rem}
+.drawing>svg{width:86%;margin:0 auto}
+figcaption{margin:.3rem 0 0;font-size:.85rem}
 pre{max-height:none;white-space:pre-wrap;font-size:10px}
 h2,h3{break-after:avoid}
 @page{margin:14mm}

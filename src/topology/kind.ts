@@ -13,6 +13,8 @@ export interface Round {
 /** The rounds of one topology: round(t) for any step t ≥ 0; `period` steps until they repeat, ∞ if drawn anew at random. */
 export interface Rounds {
   readonly period: number;
+  /** Of a grid: replicas stand in rows of so many. */
+  readonly columns?: number;
   round(step: number): Round;
 }
 

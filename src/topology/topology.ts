@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nearest, UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
-import type { Kind, Round } from './kind.ts';
+import type { Kind, Round, Rounds } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
 import { kinds } from './kinds.ts';
 import { checkRule, type Mixing, mixingOf, weightRules } from './mixing.ts';
@@ -41,6 +41,8 @@ export interface Topology {
   /** Neighbours per replica, for kinds that have the setting. */
   readonly k: number | undefined;
   readonly directed: boolean;
+  /** Of a grid: replicas stand in rows of so many. */
+  readonly columns: number | undefined;
   /** Steps until the rounds repeat; ∞ when they are drawn anew. */
   readonly period: number;
   round(step: number): Round;
@@ -94,7 +96,7 @@ export function buildTopology(
   const kind = findKind(given.kind);
   const { weights: rule, kind: _, ...settings } = parse(schemaOf(kind), { ...given, kind: kind.name }, kind.name);
   const directed = typeof kind.directed === 'function' ? kind.directed(settings) : kind.directed;
-  const { period, round } =
+  const { period, round, columns }: Rounds =
     n === 1 && kind.name !== 'file' ? { period: 1, round: () => ({ sources: [[]] }) } : kind.build(n, settings, seed);
   checkRule(kind.name, rule, directed, period);
   // Degrees of a directed topology differ by direction, so the only rule with rows that sum to 1 by itself is the plain average.
@@ -108,6 +110,7 @@ export function buildTopology(
     n,
     k,
     directed,
+    columns,
     period,
     round: (step) => roundAt(index(step)),
     mixing: (step) => mixingAt(index(step)),

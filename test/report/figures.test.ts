@@ -54,7 +54,7 @@ describe('figures as files', () => {
     const root = folder();
     const runs = [...(await store(root, 16, 5)), ...(await store(root, 16, 5, 2)), ...(await store(root, 64, 5))];
     report = await buildReport(runs);
-  });
+  }, 120_000);
 
   it('are SVG and PNG of every figure, scale, quantity and implementation', async () => {
     const target = folder();
@@ -62,12 +62,13 @@ describe('figures as files', () => {
     const scaled = [
       'learning-accuracy',
       'learning-loss',
+      'accuracy-cost',
       'connections',
       'connections-accuracy',
       'variance-accuracy',
       'variance',
       'rank',
-      ...variants.slice(1).map(({ name }) => `heatmap-${name.toLowerCase()}`),
+      'heatmap',
       'distance',
       'topologies',
     ];
@@ -89,6 +90,20 @@ describe('figures as files', () => {
       expect([...corner], name).toEqual([255, 255, 255]);
       expect(channels[0]!.stdev, name).toBeGreaterThan(10);
     }
+  });
+
+  it('are bare drawings for papers, with text as text and nothing that only a browser knows', () => {
+    const plain = stillsOf(report, { plain: true });
+    expect(plain.map(({ name }) => name)).toEqual(stillsOf(report).map(({ name }) => name));
+    for (const { name, svg } of plain) {
+      expect(svg, name).not.toMatch(/currentColor|system-ui|var\(|foreignObject|Bars are|How well/);
+      expect(svg, name).toContain('font-family="Helvetica, Arial, sans-serif"');
+      const ids = [...svg.matchAll(/ id="([^"]+)"/g)].map((found) => found[1]);
+      expect(new Set(ids).size, name).toBe(ids.length);
+      // Title for readers of the file, not for the picture.
+      expect([...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1])).not.toContain('Accuracy and loss');
+    }
+    expect(plain[0]!.svg).toMatch(/<text[^>]*>D_torus</);
   });
 
   it('say in the figure how strong the correlation is', () => {

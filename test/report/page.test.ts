@@ -14,6 +14,7 @@ const { reportHtml } = (await import(
 
 const ids = [
   'learning',
+  'accuracy-cost',
   'connections',
   'scaling',
   'connections-accuracy',
@@ -86,6 +87,7 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
     const { page } = await open(browser, file);
     for (const id of [
       'learning',
+      'accuracy-cost',
       'connections',
       'scaling',
       'connections-accuracy',
@@ -140,7 +142,11 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
       if (id === 'scaling') expect(atEight[i]).toBe(atTwelve[i]);
       else expect(atEight[i], id).not.toBe(atTwelve[i]);
     });
-    expect(await page.locator('[data-comparison]:visible').count()).toBe(1);
+    // The differences and the costs.
+    const tables = await page
+      .locator('[data-comparison]:visible')
+      .evaluateAll((all) => all.map(({ dataset }) => dataset.comparison));
+    expect(tables).toEqual(['0', '0']);
     await page.locator('#shown input[value=D_ring]').uncheck();
     expect(await page.locator('#learning .drawing').textContent()).not.toContain('D_ring');
     // Nothing is left to show, and it says so.

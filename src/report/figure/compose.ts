@@ -35,13 +35,16 @@ export interface Parts {
   /** Sentences above the figure. */
   readonly statements?: readonly string[];
   readonly panels: readonly Plot.PlotOptions[];
+  /** So many panels beside each other, which share the width unless they have their own; 1 if nothing is said. */
+  readonly columns?: number;
   /** A colour scale to explain, that of the first panel. */
   readonly ramp?: { readonly label: string; readonly format: (value: number) => string };
 }
 
 const namespace = 'http://www.w3.org/2000/svg';
 export const fontSize = 12;
-export const fontFamily = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+/** Without quotes inside of quotes, which would be escaped in files. */
+export const fontFamily = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif";
 
 export function element(
   document: SvgDocument,
@@ -156,8 +159,8 @@ function draw(options: Plot.PlotOptions, { document, width, theme }: Frame): Svg
     marginRight: 18,
     marginTop: 30,
     marginBottom: 42,
-    ...options,
     width,
+    ...options,
     document: document as never,
   }) as unknown as SvgElement & Plot.Plot;
   // What Plot's own style sheet would say, where every program that draws SVG reads it.
@@ -169,9 +172,11 @@ function draw(options: Plot.PlotOptions, { document, width, theme }: Frame): Svg
   return svg;
 }
 
-/** Legend, sentences and panels one below the other, as one SVG. */
+/** Legend and sentences above the panels, as one SVG. */
 export function compose(frame: Frame, parts: Parts): SvgElement {
-  const panels = parts.panels.map((panel) => draw(panel, frame));
+  const { columns = 1 } = parts;
+  const width = frame.width / columns;
+  const panels = parts.panels.map((panel) => draw(panel, { ...frame, width }));
   // An inner SVG hears the pointer only where something is drawn.
   const ground = { width: '100%', height: '100%', fill: 'none', 'pointer-events': 'all' };
   if (!frame.still) for (const panel of panels) panel.prepend(element(frame.document, 'rect', ground));
@@ -181,10 +186,21 @@ export function compose(frame: Frame, parts: Parts): SvgElement {
     ...(parts.statements === undefined || parts.statements.length === 0 ? [] : [statements(parts.statements, frame)]),
     ...(colour === undefined ? [] : [ramp(colour, parts.ramp!, frame)]),
   ].map((options) => draw(options, frame));
+  const height = (part: SvgElement) => Number(part.getAttribute('height'));
   let y = 0;
-  for (const part of [...heads, ...panels]) {
-    part.setAttribute('y', String(y));
-    y += Number(part.getAttribute('height'));
+  for (const head of heads) {
+    head.setAttribute('y', String(y));
+    y += height(head);
+  }
+  for (let first = 0; first < panels.length; first += columns) {
+    const row = panels.slice(first, first + columns);
+    let x = 0;
+    for (const panel of row) {
+      panel.setAttribute('x', String(x));
+      panel.setAttribute('y', String(y));
+      x += Number(panel.getAttribute('width'));
+    }
+    y += Math.max(...row.map(height));
   }
   const size = { width: frame.width, height: y, viewBox: `0 0 ${frame.width} ${y}` };
   return element(frame.document, 'svg', { class: 'dbench-figure', ...size }, ...heads, ...panels);

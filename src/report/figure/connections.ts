@@ -1,8 +1,9 @@
 import { countAxis, extent, number, percent, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
-import { type Curve, curveMarks, curveOf, curveTips, inPercent, legendOf, type Point } from './curve.ts';
+import { type Curve, curveMarks, curveOf, curveTips, inPercent, lateDomain, legendOf, type Point } from './curve.ts';
 import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 import { learningColumns } from './learning.ts';
+import { rateMarks } from './rate.ts';
 
 /** Neighbours per replica over the epochs, from the beginning of the first. */
 function connectionCurves(view: View): Curve[] {
@@ -20,7 +21,7 @@ export const connections: Figure = {
   id: 'connections',
   title: 'Connections over the epochs',
   caption:
-    'Above, the mean test accuracy of the local models; below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later.',
+    'Above, the mean test accuracy of the local models; below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later. Under consensus control each gossip of a step counts.',
   applies: (view) => runsOf(view).some((run) => run.steps.connections.some((k) => k !== null)),
   choices: () => [],
   draw(view, _, frame) {
@@ -29,6 +30,7 @@ export const connections: Figure = {
     const accuracy = groups.map((group) =>
       inPercent(curveOf(report, group, (run) => learningColumns(run, 'accuracy', 'epoch', 'local'), 'none')),
     );
+    const domain = lateDomain(accuracy);
     const k = connectionCurves(view);
     const [, end = 1] = extent([...accuracy, ...k].flatMap(({ points }) => points.map(({ x }) => x))) ?? [];
     const x = { domain: [0, end], ticks: ticksIn(frame.width) };
@@ -40,9 +42,10 @@ export const connections: Figure = {
           height: 270,
           marginBottom: 24,
           x: { ...x, label: null },
-          y: { label: 'test accuracy (%)', grid: true, nice: true, ticks: 6 },
+          y: { label: 'test accuracy (%)', grid: true, nice: true, ticks: 6, inset: 4, ...(domain && { domain }) },
           marks: [
-            ...curveMarks(report, accuracy, frame, { dots: true }),
+            ...rateMarks(view, frame, 'epoch'),
+            ...curveMarks(report, accuracy, frame, { dots: true, domain }),
             ...curveTips(
               accuracy.map((curve) => ({ ...curve, tip: said((y) => `test accuracy ${percent(y / 100)}`) })),
               frame,
@@ -53,7 +56,7 @@ export const connections: Figure = {
           height: 190,
           x: { ...x, label: 'epoch' },
           y: {
-            label: 'connections k (neighbours a replica)',
+            label: 'connections k (neighbours per replica)',
             grid: true,
             ...countAxis(k.flatMap(({ points }) => points.map(({ y }) => y))),
             inset: 3,

@@ -12,7 +12,7 @@ export function said({ rho, p, points }: Correlation): string {
   return `Spearman’s ρ = ${signed(rho)}${chance}, over ${points} decentralized implementations`;
 }
 
-interface Dot {
+export interface Dot {
   readonly name: string;
   readonly x: number;
   /** Of the group, in percent, with half of the interval over the seeds. */
@@ -22,9 +22,11 @@ interface Dot {
   readonly runs: readonly number[];
 }
 
-function dotsOf(view: View, xOf: (group: number) => number | null | undefined): Dot[] {
+/** Of the groups that are looked at and came to their end. */
+export function dotsOf(view: View, xOf: (group: number) => number | null | undefined): Dot[] {
   const { report } = view;
   return groupsOf(view).flatMap((group) => {
+    if (group.complete === 0) return [];
     const x = xOf(report.groups.indexOf(group));
     if (x == null || group.accuracy === null) return [];
     const { mean, half } = group.accuracy;
@@ -36,19 +38,25 @@ function dotsOf(view: View, xOf: (group: number) => number | null | undefined): 
   });
 }
 
-function scatter(
+/** One dot per implementation with its interval over the seeds; those in `marked` are filled, and `behind` is drawn below all. */
+export function scatter(
   view: View,
   frame: Frame,
   dots: readonly Dot[],
   statement: string,
   x: Plot.ScaleOptions & { readonly text: (x: number) => string },
+  { marked = [], behind = [] }: { readonly marked?: readonly Dot[]; readonly behind?: readonly Plot.Markish[] } = {},
 ): SvgElement {
   const { text, ...scale } = x;
   const groups = groupsOf(view).filter(({ name }) => dots.some((dot) => dot.name === name));
   const marks = dots.flatMap((dot) => {
     const { colour, symbol } = styleOf(view.report, dot.name, frame.theme);
+    // Those at one place stand beside each other, so that no bar hides another.
+    const same = dots.filter(({ x }) => x === dot.x);
+    const dx = 10 * (same.indexOf(dot) - (same.length - 1) / 2);
     return [
       Plot.link(dot.half > 0 ? [dot] : [], {
+        dx,
         x1: 'x',
         x2: 'x',
         y1: Math.max(0, dot.y - dot.half),
@@ -58,6 +66,7 @@ function scatter(
         strokeOpacity: 0.6,
       }),
       Plot.dot(dot.runs.length > 1 ? dot.runs : [], {
+        dx,
         x: dot.x,
         y: Plot.identity,
         r: 2,
@@ -65,12 +74,13 @@ function scatter(
         fillOpacity: 0.55,
       }),
       Plot.dot([dot], {
+        dx,
         x: 'x',
         y: 'y',
         r: 6,
         symbol,
-        fill: frame.theme.background,
-        fillOpacity: 0.6,
+        fill: marked.includes(dot) ? colour : frame.theme.background,
+        fillOpacity: marked.includes(dot) ? 1 : 0.6,
         stroke: colour,
         strokeWidth: 2.2,
       }),
@@ -83,13 +93,13 @@ function scatter(
   }));
   return compose(frame, {
     legend: legendOf(view.report, groups, frame),
-    statements: [statement],
+    statements: statement === '' ? [] : [statement],
     panels: [
       {
         height: 340,
         x: { ...scale, inset: 14 },
         y: { label: 'final test accuracy (%)', grid: true, nice: true, ticks: 7, inset: 6 },
-        marks: [...marks, ...tips(points, frame)],
+        marks: [...behind, ...marks, ...tips(points, frame)],
       },
     ],
   });
@@ -101,13 +111,13 @@ export const connectionsAccuracy: Figure = {
   id: 'connections-accuracy',
   title: 'Accuracy against connections',
   caption:
-    'Final test accuracy of the local models against the mean number of neighbours of a replica over the run. Bars are 95 % intervals over the seeds, small dots single seeds.',
+    'Final test accuracy of the local models against the mean number of neighbours of a replica over the run; under consensus control each gossip of a step counts. Bars are 95 % intervals over the seeds, small dots single seeds.',
   applies: (view) => connectionDots(view).length > 1,
   choices: () => [],
   draw(view, _, frame) {
     const dots = connectionDots(view);
     return scatter(view, frame, dots, said(comparisonOf(view).connectionsAccuracy), {
-      label: 'connections (neighbours a replica)',
+      label: 'connections (neighbours per replica)',
       ...countAxis(dots.map(({ x }) => x)),
       text: (x) => `${number(x, 3)} connections`,
     });

@@ -1,5 +1,6 @@
 import * as Plot from '@observablehq/plot';
 import type { Group, Report, RunReport } from '../report.ts';
+import { extent } from './axis.ts';
 import type { Entry, Frame } from './compose.ts';
 import { styleOf } from './figure.ts';
 
@@ -88,10 +89,22 @@ export function positive(curve: Curve): Curve {
   return { ...curve, points: points.map((point) => ({ ...point, low: point.low > 0 ? point.low : point.y })) };
 }
 
+/**
+ * The values, with their bands, that the second half of training needs: an axis for all of it would squeeze the differences that
+ * matter against its end. Undefined if nothing differs.
+ */
+export function lateDomain(curves: readonly Curve[]): readonly [number, number] | undefined {
+  const late = curves.flatMap(({ points }) => points.filter(({ step }) => step >= (points.at(-1)?.step ?? 0) / 2));
+  const range = extent(late.flatMap(({ low, y, high }) => [low, y, high]));
+  return range === undefined || range[0] === range[1] ? undefined : range;
+}
+
 export interface Look {
   readonly dots?: boolean;
   readonly line?: Plot.CurveName;
   readonly width?: number;
+  /** Of the axis: dots beyond it are left out; bands and lines are cut off there anyway. */
+  readonly domain?: readonly [number, number] | undefined;
   /** Which facet the curve is in. */
   readonly facet?: Readonly<Record<string, () => string>>;
 }
@@ -117,7 +130,8 @@ export function tips<T extends Tip>(
 
 /** Band, line and dots of every curve; bands first, so that no line is behind one. */
 export function curveMarks(report: Report, curves: readonly Curve[], frame: Frame, look: Look): Plot.Markish[] {
-  const { facet = {} } = look;
+  const { facet = {}, domain } = look;
+  const inside = ({ y }: Point) => domain === undefined || (y >= domain[0] && y <= domain[1]);
   const drawn = curves.map((curve) => ({ ...curve, style: styleOf(report, curve.name, frame.theme) }));
   const bands = drawn
     .filter(({ points }) => points.some(({ low, high }) => high > low))
@@ -146,7 +160,7 @@ export function curveMarks(report: Report, curves: readonly Curve[], frame: Fram
     }),
     ...(look.dots
       ? [
-          Plot.dot(points, {
+          Plot.dot(points.filter(inside), {
             x: 'x',
             y: 'y',
             r: 3.6,

@@ -3,6 +3,7 @@ import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
 import { type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
+import { rateMarks } from './rate.ts';
 
 type Column = 'distance' | 'controlledDistance' | 'targetDistance';
 
@@ -64,6 +65,7 @@ export const distance: Figure = {
             ...(log ? logAxis(all.map(({ y }) => y)) : { zero: true, ticks: 7 }),
           },
           marks: [
+            ...rateMarks(view, frame, 'step'),
             ...curveMarks(report, curves, frame, { width: 1.8 }),
             ...curveMarks(report, controlled, frame, { width: 0.8 }),
             ...targets.map(({ name, points }) =>

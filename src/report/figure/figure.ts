@@ -40,6 +40,8 @@ export interface Figure {
   readonly title: string;
   /** What it shows and how to read it. */
   readonly caption: string;
+  /** Takes a whole row of the page. */
+  readonly wide?: true;
   /** Shows all comparisons at once instead of the one looked at. */
   readonly whole?: true;
   /** Whether these runs have anything to show. */

@@ -2,6 +2,7 @@ import { connections } from './connections.ts';
 import { connectionsAccuracy, varianceAccuracy } from './correlation.ts';
 import { distance } from './distance.ts';
 import type { Figure } from './figure.ts';
+import { front } from './front.ts';
 import { heatmap } from './heatmap.ts';
 import { learning } from './learning.ts';
 import { rank } from './rank.ts';
@@ -12,6 +13,7 @@ import { variance } from './variance.ts';
 /** Every figure of a report, in the order in which it is read. */
 export const figures: readonly Figure[] = [
   learning,
+  front,
   connections,
   scaling,
   connectionsAccuracy,

@@ -1,7 +1,7 @@
-import type * as Plot from '@observablehq/plot';
+import * as Plot from '@observablehq/plot';
 import type { Group, Report } from '../report.ts';
 import { extent, number, short, tick, ticksIn } from './axis.ts';
-import { compose, element, type SvgDocument, textWidth } from './compose.ts';
+import { compose, element, type Frame, type SvgDocument, textWidth } from './compose.ts';
 import { tips } from './curve.ts';
 import { type Figure, groupsOf, type View } from './figure.ts';
 import { hasNorms, type Statistic, statisticChoice, statistics } from './variance.ts';
@@ -48,6 +48,9 @@ const measured = (view: View) =>
     ),
   );
 
+/** Between panels. */
+const gap = 16;
+
 const shortened = (name: string) => (name.length > longestLabel ? `…${name.slice(1 - longestLabel)}` : name);
 
 /** Rectangles of one colour are one path: thousands of cells stay small. */
@@ -73,74 +76,117 @@ export const heatmap: Figure = {
   id: 'heatmap',
   title: 'Variance by tensor',
   caption:
-    'Which parameter tensors differ most between the replicas, and when: a row is a tensor in the order of the model, a column some steps. All implementations share one logarithmic colour scale, so that they can be compared; blank is 0.',
+    'Which parameter tensors differ most between the replicas, and when: a row is a tensor in the order of the model, a column some steps, mean over the seeds. All implementations share one logarithmic colour scale, so that they can be compared; blank is 0.',
+  wide: true,
   applies: (view) => hasNorms(view) && measured(view).length > 0,
   choices: (view) => [
     {
       id: 'implementation',
       label: 'Implementation',
-      each: true,
-      options: measured(view).map(({ name }) => ({ value: name, label: name })),
+      options: [
+        { value: '', label: 'all' },
+        ...measured(view).map(({ name }) => ({ value: `name:${name}`, label: name })),
+      ],
     },
     statisticChoice,
   ],
   draw(view, choices, frame) {
     const statistic = choices.statistic as Statistic;
-    const groups = measured(view);
-    const each = groups.map((group) => cellsOf(view.report, group, statistic));
-    const at = Math.max(
-      0,
-      groups.findIndex(({ name }) => name === choices.implementation),
-    );
-    const { names, cells } = each[at]!;
-    const several = groups[at]!.runs.length;
-    const positive = each.flatMap(({ cells }) => cells.map(({ value }) => value).filter((value) => value > 0));
-    const [least, largest] = extent(positive)!;
-    const [, end] = extent(cells.map(({ to }) => to))!;
-    const rowHeight = Math.min(36, Math.max(4, 460 / names.length));
-    const every = Math.ceil(13 / rowHeight);
-    const labels = names.map(shortened);
-    const left = Math.min(frame.width / 3, Math.max(...labels.map((label) => textWidth(label))) + 14);
-    // Quantised, so that cells of nearly the same colour are one path.
-    const levels = 40;
-    const level = (value: number) =>
-      least *
-      (largest / least) ** (Math.round(levels * (Math.log(value / least) / Math.log(largest / least))) / levels);
-    const coloured =
-      largest > least ? cells.map((cell) => ({ ...cell, value: cell.value > 0 ? level(cell.value) : 0 })) : cells;
-    const points = cells.map(({ row, from, to, value }) => ({
-      x: (from + to) / 2,
-      y: row,
-      text: `${names[row]}\n${to - from === 1 ? `step ${number(to)}` : `steps ${number(from + 1)} to ${number(to)}`}\n${statistics[statistic]} ${short(value)}`,
+    const all = measured(view).map((group) => ({
+      name: group.name,
+      ...cellsOf(view.report, group, statistic),
     }));
-    return compose(frame, {
-      statements: several > 1 ? [`Mean over ${several} seeds`] : [],
-      ramp: { label: statistics[statistic], format: tickOf },
-      panels: [
-        {
-          height: 70 + rowHeight * names.length,
-          marginLeft: left,
-          marginTop: 18,
-          x: { label: 'step', domain: [0, end], ticks: ticksIn(frame.width) },
-          y: {
-            type: 'band',
-            label: null,
-            domain: names.map((_, row) => row),
-            padding: rowHeight > 10 ? 0.06 : 0,
-            tickFormat: (row: number) => labels[row]!,
-            ticks: names.map((_, row) => row).filter((row) => row % every === 0),
-            tickSize: 0,
-          },
-          color: {
-            type: 'log',
-            domain: [least, largest > least ? largest : least * 10],
-            scheme: 'viridis',
-          },
-          marks: [cellMark(coloured, frame.document), ...tips(points, frame, { maxRadius: 60 })],
-        },
-      ],
-    });
+    // One colour scale also if one is looked at.
+    const [least, largest] = extent(
+      all.flatMap(({ cells }) => cells.flatMap(({ value }) => (value > 0 ? value : []))),
+    )!;
+    const chosen = all.filter(({ name }) => choices.implementation === `name:${name}`);
+    const shown = chosen.length > 0 ? chosen : all;
+    const columns = shown.length === 1 ? 1 : Math.max(1, Math.min(3, Math.floor(frame.width / 215)));
+    const left = Math.min(
+      frame.width / 3,
+      Math.max(...shown.flatMap(({ names }) => names.map((name) => textWidth(shortened(name))))) + 14,
+    );
+    const inner = Math.floor((frame.width - left - columns * gap) / columns);
+    const colours = { least, largest: largest > least ? largest : least * 10 };
+    const panels = shown.map((one, place) =>
+      panelOf(one, statistic, colours, frame, {
+        title: shown.length > 1,
+        // Names of tensors once per row of panels.
+        left: place % columns === 0 ? left : 0,
+        inner,
+        last: place + columns >= shown.length,
+        height: shown.length > 1 ? 230 : 460,
+      }),
+    );
+    return compose(frame, { ramp: { label: statistics[statistic], format: tickOf }, panels, columns });
   },
 };
+
+interface Heat {
+  readonly name: string;
+  readonly names: readonly string[];
+  readonly cells: readonly Cell[];
+}
+
+/** What a panel says besides its cells, and how large it is. */
+interface Place {
+  readonly title: boolean;
+  /** Room for the names of the tensors; 0 if they are not said. */
+  readonly left: number;
+  /** Width of the cells. */
+  readonly inner: number;
+  readonly last: boolean;
+  readonly height: number;
+}
+
+/** One implementation: a row per tensor. */
+function panelOf(
+  { name, names, cells }: Heat,
+  statistic: Statistic,
+  { least, largest }: { readonly least: number; readonly largest: number },
+  frame: Frame,
+  { title, left, inner, last, height }: Place,
+): Plot.PlotOptions {
+  const [, end] = extent(cells.map(({ to }) => to))!;
+  const rowHeight = Math.min(36, Math.max(4, height / names.length));
+  const every = Math.ceil(13 / rowHeight);
+  const labels = names.map(shortened);
+  // Quantised, so that cells of nearly the same colour are one path.
+  const levels = 40;
+  const level = (value: number) =>
+    least * (largest / least) ** (Math.round(levels * (Math.log(value / least) / Math.log(largest / least))) / levels);
+  const coloured = cells.map((cell) => ({ ...cell, value: cell.value > 0 ? level(cell.value) : 0 }));
+  const points = cells.map(({ row, from, to, value }) => ({
+    x: (from + to) / 2,
+    y: row,
+    text: `${title ? `${name}\n` : ''}${names[row]}\n${to - from === 1 ? `step ${number(to)}` : `steps ${number(from + 1)} to ${number(to)}`}\n${statistics[statistic]} ${short(value)}`,
+  }));
+  const heading = { frameAnchor: 'top', dy: -14, fontWeight: 600, fill: frame.theme.ink } as const;
+  return {
+    width: left + inner + gap,
+    height: (last ? 66 : 48) + rowHeight * names.length,
+    marginLeft: left,
+    marginTop: 24,
+    marginBottom: last ? 42 : 24,
+    marginRight: gap,
+    x: { label: last ? 'step' : null, domain: [0, end], ticks: inner < 300 ? 4 : ticksIn(inner) },
+    y: {
+      type: 'band',
+      label: null,
+      domain: names.map((_, row) => row),
+      padding: rowHeight > 10 ? 0.06 : 0,
+      tickFormat: (row: number) => labels[row]!,
+      ticks: names.map((_, row) => row).filter((row) => left > 0 && row % every === 0),
+      tickSize: 0,
+    },
+    color: { type: 'log', domain: [least, largest], scheme: 'viridis' },
+    marks: [
+      cellMark(coloured, frame.document),
+      ...(title ? [Plot.text([name], heading)] : []),
+      ...tips(points, frame, { maxRadius: 60 }),
+    ],
+  };
+}
 
 const tickOf = (value: number) => tick(Number(value.toPrecision(2)));

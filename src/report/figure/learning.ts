@@ -9,11 +9,13 @@ import {
   curveOf,
   curveTips,
   inPercent,
+  lateDomain,
   legendOf,
   type Point,
   type Spread,
 } from './curve.ts';
 import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
+import { rateMarks } from './rate.ts';
 
 type Axis = 'epoch' | 'step' | 'bytes' | 'seconds';
 type Quantity = 'accuracy' | 'loss';
@@ -64,7 +66,8 @@ export const learning: Figure = {
   id: 'learning',
   title: 'Accuracy and loss',
   caption:
-    'How well the replicas do as training goes on. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation.',
+    'How well the replicas do as training goes on. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation. The axis spans what the second half of training needs; where a line comes from outside, training began there.',
+  wide: true,
   applies: (view) => has(view, 'local', 'loss') || has(view, 'training', 'loss'),
   choices(view) {
     const tested = has(view, 'local', 'loss');
@@ -107,17 +110,17 @@ export const learning: Figure = {
         id: 'band',
         label: 'Band over',
         options: options([
-          ['replicas', 'replicas'],
           ['seeds', 'seeds', seeds],
+          ['replicas', 'replicas'],
           ['none', 'nothing'],
         ]),
       },
       {
-        id: 'part',
-        label: 'Part',
+        id: 'range',
+        label: 'Range',
         options: options([
-          ['all', 'whole run'],
-          ['late', 'second half'],
+          ['late', 'of the second half'],
+          ['all', 'of all'],
         ]),
       },
     ];
@@ -132,9 +135,7 @@ export const learning: Figure = {
     const curvesOf = (of: string): Curve[] =>
       groups.map((group) => {
         const curve = curveOf(report, group, (run) => learningColumns(run, quantity, axis, of), choices.band as Spread);
-        const last = curve.points.at(-1)?.step ?? 0;
-        const kept = curve.points.filter(({ step }) => choices.part !== 'late' || step >= last / 2);
-        return accuracy ? inPercent({ ...curve, points: kept }) : { ...curve, points: kept };
+        return accuracy ? inPercent(curve) : curve;
       });
     const value = (y: number) => (accuracy ? percent(y / 100) : short(y));
     const tip = (of: string) => (point: Point) =>
@@ -151,8 +152,10 @@ export const learning: Figure = {
       const facet = both ? { [side]: facets[of as keyof typeof facets] } : {};
       return { of, curves: curvesOf(of), facet };
     });
+    const domain = choices.range === 'late' ? lateDomain(layers.flatMap(({ curves }) => curves)) : undefined;
     const marks = layers.flatMap(({ of, curves, facet }) =>
       curveMarks(report, curves, frame, {
+        domain,
         dots: of !== 'training',
         width: of === 'training' ? 1.5 : 2,
         facet: both ? { [side]: () => facet[side]! } : {},
@@ -171,6 +174,7 @@ export const learning: Figure = {
       x: {
         label: axes[axis].label,
         ticks: ticksIn(frame.width),
+        zero: axis !== 'bytes',
         ...(axis === 'bytes' ? { ...logAxis(xs), tickFormat: bytes } : {}),
       },
       y: {
@@ -178,8 +182,14 @@ export const learning: Figure = {
         grid: true,
         nice: true,
         ticks: 7,
+        inset: 4,
+        ...(domain === undefined ? {} : { domain }),
       },
-      marks: [...marks, ...curveTips(tipped, frame)],
+      marks: [
+        ...(axis === 'epoch' || axis === 'step' ? rateMarks(view, frame, axis) : []),
+        ...marks,
+        ...curveTips(tipped, frame),
+      ],
     };
     return compose(frame, { legend: legendOf(report, groups, frame), panels: [panel] });
   },

@@ -6,6 +6,32 @@ import { light } from './theme.ts';
 export const stillWidth = 760;
 const margin = 24;
 
+/** Of a figure for a paper: its text is about as large as a caption where it fills a column. */
+export const plainWidth = 440;
+const plainMargin = 6;
+
+/**
+ * For papers, which have their own title and caption: the drawing alone on white. Text stays text, in fonts that every system has or
+ * replaces by its like, and colours are written out, so that Inkscape, LaTeX (by its package svg) and librsvg take it as it is.
+ */
+export function plain(drawing: SvgElement, figure: Figure, document: SvgDocument): string {
+  const [width, height] = ['width', 'height'].map((side) => Number(drawing.getAttribute(side)) + 2 * plainMargin) as [
+    number,
+    number,
+  ];
+  for (const side of ['x', 'y']) drawing.setAttribute(side, String(plainMargin));
+  const size = { width, height, viewBox: `0 0 ${width} ${height}` };
+  const svg = element(
+    document,
+    'svg',
+    { xmlns: 'http://www.w3.org/2000/svg', ...size },
+    element(document, 'title', {}, figure.title),
+    element(document, 'rect', { width, height, fill: light.background }),
+    drawing,
+  );
+  return svg.outerHTML.replaceAll('currentColor', light.ink).replaceAll(fontFamily, 'Helvetica, Arial, sans-serif');
+}
+
 /** With title and caption on white, as a file of its own. */
 export function standalone(drawing: SvgElement, figure: Figure, subtitle: string, document: SvgDocument): string {
   const inner = Number(drawing.getAttribute('height'));

@@ -4,6 +4,7 @@ import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
 import { type Choice, type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
+import { rateMarks } from './rate.ts';
 
 export type Statistic = keyof Dispersion;
 
@@ -33,7 +34,7 @@ export const variance: Figure = {
   id: 'variance',
   title: 'Variance over the steps',
   caption:
-    'How unequal the replicas’ norms of a parameter tensor are, measured after the local step and before averaging: 0 where all are equal. The symbol marks each line’s largest value; the shaded part is the first fifth of the steps. The band runs over the seeds.',
+    'How unequal the replicas’ norms of a parameter tensor are, measured after the local step and before averaging: 0 where all are equal. The symbol marks each line’s largest value; the shaded part is the first fifth of the steps. The band runs over the seeds. The mean over the tensors counts all alike: in the first steps tensors that start at 0 differ most for their size and make up most of it, so look at single tensors before you read much into an early peak.',
   applies: hasNorms,
   choices: (view) => [
     statisticChoice,
@@ -90,6 +91,7 @@ export const variance: Figure = {
           },
           marks: [
             ...(ys.length === 0 ? [] : [Plot.rect([0], { x1: 0, x2: end / 5, fill: frame.theme.shade })]),
+            ...rateMarks(view, frame, 'step'),
             ...curveMarks(report, curves, frame, { width: 1.6 }),
             ...peaks.map((peak) => {
               const style = styleOf(report, peak.name, frame.theme);

@@ -47,6 +47,6 @@ export const torus = kind({
         connect(r * b + c, r * b + ((c + 1) % b));
         connect(r * b + c, ((r + 1) % a) * b + c);
       }
-    return constant(undirected(n, edges.values()));
+    return { ...constant(undirected(n, edges.values())), columns: b };
   },
 });
