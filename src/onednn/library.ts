@@ -81,8 +81,7 @@ const names: Partial<Record<NodeJS.Platform, readonly string[]>> = {
   win32: ['dnnl.dll'],
 };
 
-export const installHint =
-  'on Debian 12: apt-get install libdnnl2, on Debian 13: apt-get install libdnnl3.6, and npm install koffi';
+export const installHint = 'on Debian 12: apt-get install libdnnl2, on Debian 13: apt-get install libdnnl3.6';
 
 let opened: Promise<Library> | undefined;
 
@@ -93,7 +92,7 @@ export function loadLibrary(): Promise<Library> {
 }
 
 async function open(): Promise<Library> {
-  const koffi = await loadKoffi();
+  const koffi = loadKoffi();
   const given = process.env[variable];
   const candidates = given === undefined ? (names[process.platform] ?? []) : [given];
   for (const path of candidates) {

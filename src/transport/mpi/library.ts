@@ -48,7 +48,7 @@ function tameUcx(): void {
 }
 
 export async function loadLibrary(names = candidates(process.env, launcherOf(process.env))): Promise<Library> {
-  const koffi = await loadKoffi();
+  const koffi = loadKoffi();
   tameUcx();
   for (const path of names) {
     const library = tryLoad(koffi, path);
