@@ -7,7 +7,7 @@ export default defineConfig({
     reporters: ['default', './scripts/count-reporter.ts'],
     projects: [
       { test: { name: 'unit', include: ['src/**/*.test.ts', 'scripts/**/*.test.ts'], testTimeout: 30_000 } },
-      { test: { name: 'suite', include: ['test/**/*.test.ts'], testTimeout: 300_000 } },
+      { test: { name: 'suite', include: ['test/**/*.test.ts'], testTimeout: 300_000, hookTimeout: 300_000 } },
     ],
   },
 });
