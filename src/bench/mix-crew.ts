@@ -7,19 +7,19 @@ export interface CrewData {
   readonly memory: RowMemory;
   readonly topologies: readonly { readonly kind: string; readonly k?: number }[];
   readonly n: number;
-  readonly threads: number;
+  readonly workers: number;
   readonly repetitions: number;
   /** Arrivals, then rounds of the barrier. */
   readonly signal: Int32Array;
 }
 
 /** The memory copy, then one mixing a topology; member w does its share. */
-export function tasksOf({ memory, topologies, n, threads }: CrewData, w = 0): (() => void)[] {
+export function tasksOf({ memory, topologies, n, workers }: CrewData, w = 0): (() => void)[] {
   const kernel = new Kernel(memory);
   const [x, y] = [new Rows(memory, 'x'), new Rows(memory, 'y')];
-  const columns = columnShare(memory.columns, w, threads);
+  const columns = columnShare(memory.columns, w, workers);
   const whole = memory.shards.map(({ offset, strideBytes }, s) => {
-    const share = Math.floor((n * strideBytes) / 4 / threads);
+    const share = Math.floor((n * strideBytes) / 4 / workers);
     const part = (name: string) => new Float32Array(memory.memories[s]!.buffer, offset[name]! + 4 * share * w, share);
     return [part('x'), part('y')] as const;
   });
@@ -46,9 +46,9 @@ export class Crew {
 
   /** Waits for all, awake: a sleeping thread would take longer to wake up than a small task takes. */
   #meet(): void {
-    const { signal, threads } = this.#data;
+    const { signal, workers } = this.#data;
     const round = Atomics.load(signal, 1);
-    if (Atomics.add(signal, 0, 1) === threads - 1) {
+    if (Atomics.add(signal, 0, 1) === workers - 1) {
       Atomics.store(signal, 0, 0);
       Atomics.add(signal, 1, 1);
     } else while (Atomics.load(signal, 1) === round);

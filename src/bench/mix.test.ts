@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { mixBench } from './mix.ts';
 
 it('times every topology against a memory copy of the same matrix', async () => {
-  const { data, rows } = await mixBench.run({ n: 8, parameters: 1000, threads: 1, repetitions: 3 });
+  const { data, rows } = await mixBench.run({ n: 8, parameters: 1000, workers: 1, repetitions: 3 });
   const { memcpy, topologies, usefulBytes } = data as {
     memcpy: { ms: number };
     topologies: { name: string; ms: number; gigabytesPerSecond: number; shareOfMemcpy: number; edgesToRing: number }[];
@@ -25,7 +25,7 @@ it('times every topology against a memory copy of the same matrix', async () => 
   expect(rows.length).toBe(6);
 });
 
-it('divides the work among threads', async () => {
-  const { data } = await mixBench.run({ n: 8, parameters: 1000, threads: 2, repetitions: 2 });
-  expect(data).toMatchObject({ threads: 2, topologies: [{ name: 'ring' }, {}, {}, {}, {}] });
+it('divides the work among workers', async () => {
+  const { data } = await mixBench.run({ n: 8, parameters: 1000, workers: 2, repetitions: 2 });
+  expect(data).toMatchObject({ workers: 2, topologies: [{ name: 'ring' }, {}, {}, {}, {}] });
 });

@@ -10,7 +10,7 @@ import { Crew, type CrewData, tasksOf } from './mix-crew.ts';
 export interface MixOptions {
   readonly n: number;
   readonly parameters: number;
-  readonly threads: number;
+  readonly workers: number;
   readonly repetitions: number;
 }
 
@@ -38,7 +38,7 @@ function fill(rows: Rows): void {
 async function measure({
   n,
   parameters,
-  threads,
+  workers,
   repetitions,
 }: MixOptions): Promise<{ name: string; ms: number; edges: number }[]> {
   requireMemory(2 * 4 * n * parameters, `${number(n)} replicas of ${number(parameters)} parameters`);
@@ -49,11 +49,11 @@ async function measure({
     memory,
     topologies: fitting,
     n,
-    threads,
+    workers,
     repetitions,
     signal: new Int32Array(new SharedArrayBuffer(8)),
   };
-  const others = Array.from({ length: threads - 1 }, (_, w) =>
+  const others = Array.from({ length: workers - 1 }, (_, w) =>
     startThread('./mix-worker', import.meta.url, { workerData: { data, member: w + 1 } }),
   );
   // From here on this thread waits without giving way, so the others must be past everything they may need it for.
@@ -79,7 +79,7 @@ export const mixBench: Bench<MixOptions> = {
   options: [
     whole('-n, --n <replicas>', 'number of replicas', 256, 3, 100_000),
     whole('-P, --parameters <count>', 'parameters of each', 100_000, 1, 1e9),
-    whole('--threads <count>', 'worker threads, of the memory copy too', 1, 1, 64),
+    whole('--workers <count>', 'worker threads, of the memory copy too', 1, 1, 64),
     whole('--repetitions <count>', 'of each, in turn; the best counts', 20, 1, 10_000),
   ],
   async run(options) {
@@ -96,7 +96,7 @@ export const mixBench: Bench<MixOptions> = {
     }));
     return {
       data: { ...options, usefulBytes, memcpy: rows[0], topologies: rows.slice(1) },
-      title: `Mixing ${number(options.n)} replicas of ${number(options.parameters)} parameters, ${options.threads} thread${options.threads === 1 ? '' : 's'}`,
+      title: `Mixing ${number(options.n)} replicas of ${number(options.parameters)} parameters, ${options.workers} thread${options.workers === 1 ? '' : 's'}`,
       headers: ['', 'ms', 'GB/s', 'of memcpy', 'edges / ring', 'time / ring'],
       rows: rows.map((row, task) => [
         row.name,

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import { type BackendChoice, chooseBackend } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { benchStep } from '../bench/step.ts';
-import { backendOption } from './options.ts';
+import { backendOption, jsonOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf, wholeNumber } from './settings.ts';
 
@@ -23,10 +23,14 @@ function positive(text: string): number {
 export function command(): Command {
   const command = new Command('step')
     .requiredOption('--model <kind>', 'as `dbench model` takes it')
-    .addOption(new Option('--threads <count>', 'of one run').argParser(wholeNumber('--threads')).default(1))
+    .addOption(
+      new Option('--threads <count>', 'that share one step; in a run each worker has one')
+        .argParser(wholeNumber('--threads'))
+        .default(1),
+    )
     .addOption(new Option('--seconds <time>', 'how long to measure').argParser(positive).default(5))
     .addOption(backendOption())
-    .option('--json', 'print JSON');
+    .addOption(jsonOption());
   for (const option of modelOptions(32)) command.addOption(option);
   return command.action(async (options: Options) => {
     const { batch, threads } = options;
@@ -41,10 +45,10 @@ export function command(): Command {
     console.log(
       fields([
         ['step', `${number(found.stepMs, 4)} ms (median of ${number(found.runs)})`],
-        ['samples', `${number(found.samplesPerSecond, 4)} a second`],
+        ['samples', `${number(found.samplesPerSecond, 4)} per second`],
         ...(found.labelsPerSecond === found.samplesPerSecond
           ? []
-          : [['labels', `${number(found.labelsPerSecond, 4)} a second`] as const]),
+          : [['labels', `${number(found.labelsPerSecond, 4)} per second`] as const]),
         ['GFLOP/s', number(found.gflops, 4)],
         [
           'of the peak',

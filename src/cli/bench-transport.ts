@@ -4,7 +4,7 @@ import { rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
 import { openWorld } from '../transport/choose.ts';
-import { timeoutOption } from './options.ts';
+import { jsonOption, timeoutOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, taskOf, wholeNumber } from './settings.ts';
 
@@ -20,12 +20,12 @@ export function command(): Command {
   const command = new Command('transport')
     .addOption(new Option('--model <kind>', 'whose rows are sent, as `dbench model` takes it').default('resnet20'))
     .addOption(
-      new Option('--repetitions <count>', 'of each measurement; a tenth of them is faster than what is told')
+      new Option('--repetitions <count>', 'of each measurement; printed is the 10th percentile')
         .argParser(wholeNumber('--repetitions'))
         .default(200),
     )
     .addOption(timeoutOption())
-    .option('--json', 'print JSON');
+    .addOption(jsonOption());
   for (const option of modelOptions(1)) command.addOption(option);
   return command.action(async (options: Options) => {
     const model = modelSettings(options.model, options);
@@ -49,7 +49,7 @@ export function command(): Command {
           ['mean over all ranks', bytes(4 * parameters), found.meanMs.toFixed(3), ''],
           ['copy in memory', ...speed(parameters, found.copyMs, found.copyGigabytesPerSecond)],
         ],
-      )}\n\nthe fast tenth of ${number(options.repetitions)} · exchange: both directions at once, bytes of one counted · a call into the library takes ${number(found.callNs, 3)} ns`,
+      )}\n\n10th percentile of ${number(options.repetitions)} · exchange: both directions at once, bytes of one counted · a call into the library takes ${number(found.callNs, 3)} ns`,
     );
   });
 }

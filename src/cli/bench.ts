@@ -4,11 +4,15 @@ import { mixBench } from '../bench/mix.ts';
 import { replicasBench } from '../bench/replicas.ts';
 import { command as stepCommand } from './bench-step.ts';
 import { command as transportCommand } from './bench-transport.ts';
+import { jsonOption } from './options.ts';
 import { table } from './print.ts';
 
 const benches: Readonly<Record<string, { readonly summary: string; readonly bench: Bench<never> }>> = {
   mix: { summary: 'mixing of replica rows, as a share of memory copy', bench: mixBench },
-  replicas: { summary: 'training of n replicas: milliseconds a step, where they go, memory', bench: replicasBench },
+  replicas: {
+    summary: 'training of n replicas: milliseconds per step, what they are spent on, memory',
+    bench: replicasBench,
+  },
 };
 
 export function command(): Command {
@@ -19,7 +23,7 @@ export function command(): Command {
   );
   all.addCommand(transportCommand().description('messages between MPI ranks of the sizes that a model needs'));
   for (const [name, { summary, bench }] of Object.entries(benches)) {
-    const one = new Command(name).description(summary).option('--json', 'print JSON');
+    const one = new Command(name).description(summary).addOption(jsonOption());
     for (const option of bench.options)
       one.addOption(
         new Option(option.flags, option.description).default(option.default).argParser((text) => option.parse(text)),

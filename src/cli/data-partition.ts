@@ -6,8 +6,8 @@ import { classTable, shardsOf, streamsOf } from '../data/partition.ts';
 import { textBatchCount } from '../data/text-batch.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { setOption } from './options.ts';
-import { number, table } from './print.ts';
+import { jsonOption, setOption } from './options.ts';
+import { number, table, textWidth, wrap } from './print.ts';
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 const range = (values: readonly number[]) => ({
@@ -105,7 +105,7 @@ function compact(counts: readonly (readonly number[])[], totals: readonly number
       counts.map((row) => row[c]!),
     ),
   );
-  return `${table(['class', 'min', 'mean', 'max', 'without', 'all'], [...rows, line('all', totals)])}\n\nsamples a replica; without: replicas that have none of the class; every replica: --json`;
+  return `${table(['class', 'min', 'mean', 'max', 'without', 'all'], [...rows, line('all', totals)])}\n\nsamples per replica; without: replicas that have none of the class; every replica: --json`;
 }
 
 function fits(text: string, columns: number): boolean {
@@ -114,8 +114,8 @@ function fits(text: string, columns: number): boolean {
 
 function spread(values: readonly number[], unit: string): string {
   const { min, mean, max } = range(values);
-  if (min === max) return `${number(min)} ${unit}a replica`;
-  return `${number(min)} to ${number(max)} ${unit}a replica, ${number(mean, 4)} on average`;
+  if (min === max) return `${number(min)} ${unit}per replica`;
+  return `${number(min)} to ${number(max)} ${unit}per replica, ${number(mean, 4)} on average`;
 }
 
 function settingsText({ data, replicas }: Experiment): string {
@@ -131,12 +131,13 @@ async function describe({ run, names }: { run: Experiment; names: string[] }) {
 }
 
 function report({ run, names, dealt }: Awaited<ReturnType<typeof describe>>): string {
-  const lines = [settingsText(run), `  runs: ${names.join(', ')}`];
-  lines.push(`  ${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals, '')}`);
-  lines.push(`  ${spread(dealt.batchesPerEpoch, 'batches an epoch for ')}`);
+  const line = (text: string) => wrap(`  ${text}`, textWidth(), '    ');
+  const lines = [settingsText(run), line(`runs: ${names.join(', ')}`)];
+  lines.push(line(`${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals, '')}`));
+  lines.push(line(spread(dealt.batchesPerEpoch, 'batches per epoch ')));
   if (dealt.what === 'tokens') return lines.join('\n');
   lines.push(
-    `  difference from the whole: ${number(dealt.skew, 3)} (0: classes as in the whole, 1: nothing in common)`,
+    line(`difference from the whole: ${number(dealt.skew, 3)} (0: classes as in the whole, 1: nothing in common)`),
     '',
   );
   const columns = process.stdout.columns ?? 120;
@@ -150,7 +151,7 @@ export function partitionCommand(): Command {
     .description('how an experiment deals its training data: a table of classes and replicas')
     .argument('<experiment>', 'a file in YAML or JSON, or the name of one that comes with DBench')
     .addOption(setOption())
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .action(async (file: string, options: { set: string[]; json?: true }) => {
       const found = [];
       for (const one of distinct(loadExperiment(file, options.set, { hashData: false })))

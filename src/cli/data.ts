@@ -6,6 +6,7 @@ import type { Collection } from '../data/set.ts';
 import { allSets, collectionOf, collections } from '../data/sets.ts';
 import { partitionCommand } from './data-partition.ts';
 import { progressOn } from './download-progress.ts';
+import { jsonOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
 
 interface Json {
@@ -47,7 +48,7 @@ function listed(folder: string) {
 function listCommand(): Command {
   return new Command('list')
     .description('every data set: whether it is here, its size, where it comes from, its licence')
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .action((options: Json) => {
       const folder = dataFolder();
       const rows = listed(folder);
@@ -78,7 +79,7 @@ function getCommand(): Command {
   return new Command('get')
     .description('download data sets, checked; an interrupted download is continued')
     .argument('<set...>', `of: ${collections.map(({ name }) => name).join(', ')}`)
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .addHelpText('after', '\nDBENCH_MIRROR names a server with a folder laid out like the data folder, tried first.')
     .action(async (names: string[], options: Json) => {
       const wanted = names.map(collectionOf);
@@ -144,7 +145,7 @@ function verifyCommand(): Command {
   return new Command('verify')
     .description('compare the files of data sets with their checksums; all that are here, or those named')
     .argument('[set...]')
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .action((names: string[], options: Json) => {
       const folder = dataFolder();
       const asked = names.length === 0 ? collections : names.map(collectionOf);

@@ -6,9 +6,10 @@ import { Command } from 'commander';
 import { chooseBackend } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { dataFolder } from '../data/folder.ts';
+import { jsonOption } from './options.ts';
 import { bytes, fields } from './print.ts';
 
-/** First line that a program prints, or null where it is not installed. */
+/** First line that a program prints, or null if it is not installed. */
 function says(program: string, ...args: string[]): string | null {
   try {
     return execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], timeout: 5000 })
@@ -73,7 +74,7 @@ async function examine() {
 }
 
 export function command(): Command {
-  return new Command('doctor').option('--json', 'print JSON').action(async (options: { json?: true }) => {
+  return new Command('doctor').addOption(jsonOption()).action(async (options: { json?: true }) => {
     const found = await examine();
     if (options.json) return console.log(JSON.stringify(found, null, 2));
     const { onnxruntime: ort, onednn: dnn, data, mpi } = found;

@@ -7,6 +7,7 @@ import { buildModel, modelKinds } from '../model/models.ts';
 import { evalStep, gradientStep, type Step, trainStep } from '../model/step.ts';
 import { toOnnx } from '../onnx/lowering.ts';
 import { optimizer } from '../optim/optimizer.ts';
+import { jsonOption } from './options.ts';
 import { fields, number, table } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf } from './settings.ts';
 
@@ -40,6 +41,7 @@ function report(
     table(
       ['tensor', 'shape', 'offset', 'kind'],
       tensors.map(({ name, shape, offset, kind }) => [name, shape.join('×'), number(offset), kind]),
+      ['kind'],
     ),
     '',
     kind,
@@ -47,7 +49,7 @@ function report(
       ['parameters', number(parameters)],
       ['state', number(state.reduce((sum, { size }) => sum + size, 0))],
       [
-        'FLOP a sample',
+        'FLOP per sample',
         `${number(flopsPerSample.forward, 3)} forward, ${number(flopsPerSample.training, 3)} in training`,
       ],
     ]),
@@ -57,7 +59,7 @@ function report(
 export function command(): Command {
   const command = new Command('model')
     .argument('<kind>', modelKinds.join(', '))
-    .option('--json', 'print JSON')
+    .addOption(jsonOption())
     .option('--export <file.onnx>', 'write a step as an ONNX graph, and its layout beside it as JSON')
     .addOption(
       new Option('--step <which>', 'the step to export').choices(Object.keys(steps)).default('train' as const),

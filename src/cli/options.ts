@@ -12,7 +12,7 @@ export function setOption(of = 'a setting'): Option {
 
 export const defaultRuns = 'runs';
 export const runsOption = () => new Option('--runs <folder>', 'where runs are kept').default(defaultRuns);
-export const jsonOption = () => new Option('--json', 'print JSON');
+export const jsonOption = (description = 'print JSON') => new Option('--json', description);
 
 /** `--transport`: how ranks work together. */
 export function transportOption(): Option {
@@ -35,7 +35,7 @@ export function timeoutOption(): Option {
 
 /** `--backend auto|onnx|onednn` */
 export function backendOption(): Option {
-  return new Option('--backend <name>', 'what computes the models; auto: oneDNN where it is installed')
+  return new Option('--backend <name>', 'what computes the models; auto: oneDNN if it is installed')
     .choices(backendChoices)
     .default('auto');
 }

@@ -4,8 +4,7 @@ import { writeWhole } from '../base/file.ts';
 import { buildReport, newestTask, withoutRepeats } from '../report/build.ts';
 import { exportTables } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
-import { tableFormats } from '../store/tables.ts';
-import { runsOption } from './options.ts';
+import { jsonOption, runsOption } from './options.ts';
 import { textWidth } from './print.ts';
 import { reportMarkdown, reportText } from './report-text.ts';
 
@@ -17,8 +16,8 @@ interface Options {
   readonly html?: string;
   readonly figures?: string;
   readonly plain?: true;
-  readonly csv?: string;
-  readonly parquet?: string;
+  readonly tables?: string;
+  readonly parquet?: true;
   readonly tensorboard?: string;
 }
 
@@ -46,25 +45,25 @@ export function command(): Command {
     .addOption(runsOption())
     .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
     .option('--md', 'print Markdown')
-    .option('--json', 'print everything as JSON')
+    .addOption(jsonOption('print everything as JSON, on one line'))
     .option('--html <file>', 'write a page with all figures that opens in any browser')
     .option('--figures <folder>', 'write every figure as SVG and PNG')
     .option('--plain', 'figures without title and caption, for papers')
-    .option('--csv <folder>', 'write events, settings and dispersion as CSV files')
-    .option('--parquet <folder>', 'the same as Parquet files')
+    .option('--tables <folder>', 'write events, settings and dispersion as CSV files')
+    .option('--parquet', 'with --tables: as Parquet files')
     .option('--tensorboard <folder>', 'write the scalars of each run for TensorBoard')
     .action(async (words: string[], options: Options) => {
       if (options.plain && options.figures === undefined)
         throw new UserError('--plain is for figures', { hint: 'say where to: --figures <folder> --plain' });
+      if (options.parquet && options.tables === undefined)
+        throw new UserError('--parquet is for tables', { hint: 'say where to: --tables <folder> --parquet' });
       const runs = chosen(words, options.runs);
       const report = await buildReport(runs, options);
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);
-      for (const format of tableFormats) {
-        const folder = options[format];
-        if (folder === undefined) continue;
-        for (const file of await exportTables(readable, folder, format)) console.error(`wrote ${file}`);
-      }
+      if (options.tables !== undefined)
+        for (const file of await exportTables(readable, options.tables, options.parquet ? 'parquet' : 'csv'))
+          console.error(`wrote ${file}`);
       // Loaded only when asked for: a text alone needs none of what draws.
       if (options.html !== undefined) {
         writeWhole(options.html, (await import('../report/html.ts')).reportHtml(report));

@@ -8,7 +8,8 @@ import { kinds } from '../topology/kinds.ts';
 import { weightRules } from '../topology/mixing.ts';
 import { summarize, type TopologySummary } from '../topology/summary.ts';
 import { buildTopology, replicasOf } from '../topology/topology.ts';
-import { bytes, fields, number, table, yesNo } from './print.ts';
+import { jsonOption } from './options.ts';
+import { bytes, fields, number, table, textWidth, wrap, yesNo } from './print.ts';
 
 interface Options {
   readonly n?: number;
@@ -46,7 +47,7 @@ function common(command: Command): Command {
     .addOption(new Option('-n, --n <replicas>', 'number of replicas').argParser(numeric))
     .addOption(new Option('--seed <number>', 'for random kinds').argParser(numeric).default(1))
     .addOption(new Option('--parameters <count>', 'size of the model, to show bytes').argParser(numeric))
-    .option('--json', 'print JSON');
+    .addOption(jsonOption());
 }
 
 function seedOf({ seed }: Options): number {
@@ -68,15 +69,15 @@ function degreeText({ degree, directed }: TopologySummary): string {
 function sentText({ floatsSentPerParameter: sent }: TopologySummary, parameters: number | undefined): string {
   const each =
     sent.min === sent.max ? number(sent.mean) : `${number(sent.mean, 3)} (${number(sent.min)} to ${number(sent.max)})`;
-  if (parameters === undefined) return `${each} × parameters a replica, ${number(sent.total)} × in all`;
-  return `${number(sent.mean * parameters)} a replica (${bytes(4 * sent.mean * parameters)}), ${bytes(4 * sent.total * parameters)} in all`;
+  if (parameters === undefined) return `${each} × parameters by a replica, ${number(sent.total)} × by all`;
+  return `${number(sent.mean * parameters)} by a replica (${bytes(4 * sent.mean * parameters)}), ${bytes(4 * sent.total * parameters)} by all`;
 }
 
 function report(summary: TopologySummary, parameters: number | undefined): string {
   const { spectralGapOf: of } = summary;
   const period =
     summary.periodSteps === null
-      ? 'drawn anew each step'
+      ? 'drawn anew at each step'
       : summary.periodSteps === 1
         ? 'static'
         : `repeats every ${summary.periodSteps} steps`;
@@ -84,16 +85,16 @@ function report(summary: TopologySummary, parameters: number | undefined): strin
     `${summary.kind}, ${number(summary.n)} replica${summary.n === 1 ? '' : 's'}, ${summary.directed ? 'directed' : 'undirected'}, ${period}`,
     fields([
       ['degree', degreeText(summary)],
-      ['edges a step', number(summary.edges)],
+      ['edges per step', number(summary.edges)],
       ['diameter', summary.diameter === null ? 'not connected' : number(summary.diameter)],
-      ['spectral gap', number(summary.spectralGap) + (of === 'W' ? '' : `  (a step, ${of})`)],
+      ['spectral gap', number(summary.spectralGap) + (of === 'W' ? '' : `  (per step, ${of})`)],
       [
         'mixing time',
         summary.mixingSteps === null
           ? 'never'
           : `${number(summary.mixingSteps)} step${summary.mixingSteps === 1 ? '' : 's'} to shrink differences to 1 %`,
       ],
-      ['floats sent a step', sentText(summary, parameters)],
+      ['floats sent per step', sentText(summary, parameters)],
       ['doubly stochastic', yesNo(summary.doublyStochastic)],
     ]),
   ].join('\n');
@@ -202,13 +203,18 @@ function compareCommand(): Command {
       'sent',
     ];
     console.log(`All kinds at n = ${number(options.n!)}, best spectral gap per edge first\n`);
-    console.log(table(headers, lines));
+    console.log(table(headers, lines, [], { drop: ['doubly st.', 'diameter', 'edges', 'period'] }));
     console.log(
-      '\ngap: 1 − |λ2| a step · mixing: steps to shrink differences to 1 % · sent: floats a replica and step, P = parameters',
+      `\n${wrap(
+        `degree: neighbours per replica and step · gap: spectral gap, 1 − |λ2| per step · mixing: steps to shrink differences to 1 % · sent: by a replica per step${parameters === undefined ? ', P = parameters of the model' : ''}`,
+        textWidth(),
+      )}`,
     );
     for (const { kind, reason } of rows)
       if (reason !== undefined)
-        console.log(`not for this n: ${reason.startsWith(kind) ? reason : `${kind}: ${reason}`}`);
+        console.log(
+          wrap(`not for this n: ${reason.startsWith(kind) ? reason : `${kind}: ${reason}`}`, textWidth(), '  '),
+        );
   });
 }
 

@@ -3,7 +3,7 @@ import { stringify } from 'yaml';
 import { loadPlan } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import { jsonOption, setOption } from './options.ts';
-import { number } from './print.ts';
+import { number, textWidth, wrap } from './print.ts';
 
 export function command(): Command {
   return new Command('validate')
@@ -24,7 +24,8 @@ export function command(): Command {
       const runs = planned.filter((each) => each.point === point).map(({ experiment }) => experiment);
       const where = point.length === 0 ? '' : ` at ${number(planned.length / runs.length)} points of the sweep`;
       const count = `${number(planned.length)} run${planned.length === 1 ? '' : 's'}`;
-      console.log(`${file}: valid, ${count}: ${runs.map((run) => run.name).join(', ')}${where}\n`);
+      const names = runs.map((run) => run.name).join(', ');
+      console.log(`${wrap(`${file}: valid, ${count}: ${names}${where}`, textWidth())}\n`);
       if (point.length > 0) console.log(`# The first point: ${pointText(point)}`);
       console.log(
         runs.map((run) => stringify(run, { flowCollectionPadding: true, collectionStyle: 'any' })).join('---\n'),

@@ -52,6 +52,6 @@ export function fitted(report: Report): Report {
   const numbers = report.runs.reduce((sum, { steps, variance }) => sum + count(steps) + count(variance), 0);
   const size = Math.ceil(numbers / mostNumbers);
   if (size <= 1) return report;
-  const note = `To keep this page small, its curves over steps have one point for every ${size} of the report; dbench report --json and --csv give all.`;
+  const note = `To keep this page small, its curves over steps have one point for every ${size} of the report; dbench report --json and --tables give all.`;
   return { ...report, runs: report.runs.map((run) => thinned(run, size)), notes: [...report.notes, note] };
 }

@@ -59,7 +59,7 @@ describe('dbench topology', () => {
 
   it('shows bytes for a model size', () => {
     expect(dbench('topology', 'ring', '-n', '4', '--parameters', '272474').stdout).toContain(
-      '544,948 a replica (2.18 MB), 8.72 MB in all',
+      '544,948 by a replica (2.18 MB), 8.72 MB by all',
     );
   });
 
@@ -268,21 +268,21 @@ describe('dbench bench', () => {
       '8',
       '-P',
       '100',
-      '--threads',
+      '--workers',
       '2',
       '--repetitions',
       '2',
       '--json',
     );
     expect(status).toBe(0);
-    expect(JSON.parse(stdout)).toMatchObject({ n: 8, parameters: 100, threads: 2, memcpy: { name: 'memcpy' } });
+    expect(JSON.parse(stdout)).toMatchObject({ n: 8, parameters: 100, workers: 2, memcpy: { name: 'memcpy' } });
     expect(dbench('bench', 'mix', '-n', '8', '-P', '100', '--repetitions', '2').stdout).toContain('of memcpy');
   });
 
   it('refuses counts that make no sense', () => {
-    const { status, stderr } = dbench('bench', 'mix', '--threads', '0');
+    const { status, stderr } = dbench('bench', 'mix', '--workers', '0');
     expect(status).toBe(2);
-    expect(stderr).toContain('--threads must be a whole number from 1 to 64');
+    expect(stderr).toContain('--workers must be a whole number from 1 to 64');
   });
 });
 

@@ -176,7 +176,7 @@ describe('dbench data partition', () => {
     expect(stdout).toContain(
       'mnist dealt to 4 replicas: iid\n  runs: C_complete, D_complete, D_exponential, D_torus, D_ring, Ada\n',
     );
-    expect(stdout).toContain('10,240 samples, 2,560 a replica\n  320 batches an epoch for a replica\n');
+    expect(stdout).toContain('10,240 samples, 2,560 per replica\n  320 batches per epoch per replica\n');
     expect(stdout.match(/^class /gm)).toHaveLength(1);
     expect(stdout).toMatch(/^all +2,560 +2,560 +2,560 +2,560 +10,240$/m);
   });

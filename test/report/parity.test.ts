@@ -29,7 +29,8 @@ beforeAll(async () => {
     const { status, stderr } = await dbench(['compare', 'small.json', '--set', `seed=${seed}`], folder);
     if (status !== 0) throw new Error(stderr);
   }
-  const { stdout } = await dbench(['report', '--json', '--parquet', 'tables', '--csv', 'tables'], folder);
+  const { stdout } = await dbench(['report', '--json', '--tables', 'tables', '--parquet'], folder);
+  await dbench(['report', '--tables', 'tables'], folder);
   report = JSON.parse(stdout);
   connection = await (await DuckDBInstance.create()).connect();
   for (const name of readdirSync(join(folder, 'tables')).filter((file) => file.endsWith('.parquet')))
@@ -322,7 +323,7 @@ describe('the command', () => {
     );
     expect(await refused('empty')).toMatch(/there are no runs in the folder empty/);
     expect(await refused('D_rnig')).toMatch(/there is no run "D_rnig" in runs/);
-    expect(await refused('--csv', 'file/tables')).toMatch(
+    expect(await refused('--tables', 'file/tables')).toMatch(
       /cannot make the folder file\/tables: a part of the path is not a folder/,
     );
   });
@@ -335,7 +336,7 @@ describe('the command', () => {
     writeFileSync(join(folder, 'open', id!, 'lock'), String(process.pid));
     const writing = await DuckDBInstance.create(join(folder, 'open', id!, 'events.duckdb'));
     try {
-      const { status, stdout } = await run('--runs', 'open', '--json', '--parquet', 'some');
+      const { status, stdout } = await run('--runs', 'open', '--json', '--tables', 'some', '--parquet');
       expect(status).toBe(0);
       const found = JSON.parse(stdout) as Report;
       expect(found.runs.map((each) => each.id)).toEqual([other]);
