@@ -6,7 +6,7 @@ import { prepare, workersFor } from './engine/prepare.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
-import { createRun, lock, type Run, readContext, refuseResume, rewind, unlock, writeEnd } from './store/runs.ts';
+import { createRun, lock, type Run, readContext, refuseResume, rewind, writeEnd } from './store/runs.ts';
 import { alone, type World } from './transport/world.ts';
 
 export interface RunOptions {
@@ -62,8 +62,9 @@ async function* carry(
   const { run, backend } = await open();
   const startedAt = performance.now();
   const store = await EventStore.open(run.database);
+  let unlock = () => {};
   try {
-    lock(run);
+    unlock = lock(run);
     yield { type: 'run', run };
     const task = { experiment, folder: run.checkpoints, backend };
     const agreed = await lead(world, task, (checkpoints) => rewind(run, store, checkpoints));
@@ -74,6 +75,6 @@ async function* carry(
     }
   } finally {
     store.close();
-    unlock(run);
+    unlock();
   }
 }

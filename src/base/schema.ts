@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { suggest, UserError } from './error.ts';
 
@@ -113,4 +114,48 @@ export function parse<S extends z.ZodType>(schema: S, data: unknown, where: stri
   const result = problemsOf(schema, data);
   if ('problems' in result) throw problemError(where, result.problems);
   return result.value;
+}
+
+/**
+ * A parsed value without what the schema would fill in by itself: what somebody chose. A default that is added later does not change it.
+ * Lists stay whole, but for the groups in them.
+ */
+export function withoutDefaults(schema: z.core.$ZodType, value: unknown): unknown {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  const inner = (each: z.core.$ZodType) => withoutDefaults(each, value);
+  switch (def.type) {
+    case 'default':
+    case 'prefault': {
+      const chosen = inner(def.innerType);
+      const usual = withoutDefaults(def.innerType, z.parse(schema, undefined));
+      return isDeepStrictEqual(chosen, usual) ? undefined : chosen;
+    }
+    case 'optional':
+    case 'nullable':
+    case 'readonly':
+      return inner(def.innerType);
+    case 'array':
+      return Array.isArray(value) ? value.map((item) => withoutDefaults(def.element, item)) : value;
+    case 'union': {
+      const kind = (value as { kind?: unknown } | null)?.kind;
+      const option = def.options.find((each) => kindsOf(each).includes(kind));
+      return option === undefined ? value : inner(option);
+    }
+    case 'object':
+      return Object.fromEntries(
+        Object.entries(value as object)
+          .map(([key, part]) => [key, def.shape[key] === undefined ? part : withoutDefaults(def.shape[key], part)])
+          .filter(([, part]) => part !== undefined),
+      );
+    default:
+      return value;
+  }
+}
+
+/** The kinds of settings that a schema stands for. */
+function kindsOf(schema: z.core.$ZodType): unknown[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if (def.type === 'union') return def.options.flatMap(kindsOf);
+  const kind = def.type === 'object' ? (def.shape.kind as z.core.$ZodTypes | undefined)?._zod.def : undefined;
+  return kind?.type === 'literal' ? kind.values : [];
 }

@@ -3,7 +3,8 @@ import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
-import { findRun, fingerprint, type Run, readContext, standing } from '../store/runs.ts';
+import { identityOf } from '../store/identity.ts';
+import { findRun, type Run, readContext, standing } from '../store/runs.ts';
 import { type CommandOptions, carryOutJob, type Job } from './carry-out.ts';
 import { launchedOption, launchOption, retriesOption } from './launch.ts';
 import { backendOption, jsonOption, runsOption, setOption, timeoutOption, transportOption } from './options.ts';
@@ -71,7 +72,7 @@ function runToResume(id: string, file: string | undefined, options: Options): Ru
   const stored = findRun(options.runs, id);
   if (file !== undefined || options.set.length > 0) {
     const wanted = file === undefined ? [] : loadExperiment(file, options.set);
-    if (!wanted.some((experiment) => fingerprint(experiment) === fingerprint(stored.experiment)))
+    if (!wanted.some((experiment) => identityOf(experiment) === identityOf(stored.experiment)))
       throw new UserError(`${stored.id} was started with another experiment`, {
         hint: 'resume it without a file and --set, or start a new run',
       });

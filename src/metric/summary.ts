@@ -1,5 +1,5 @@
 import { checkpointsIn } from '../engine/checkpoint.ts';
-import { type Run, readResult, type Status, statusOf } from '../store/runs.ts';
+import { hostOf, type Run, readResult, type Status, statusOf } from '../store/runs.ts';
 import { connectionsOf } from './connections.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
@@ -45,11 +45,12 @@ export function outlineRun(run: Run): RunSummary {
   const status = statusOf(run);
   // Of a run that goes on, what it ended with before no longer holds.
   const result = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
+  const host = hostOf(run);
   return {
     id: run.id,
     name: run.experiment.name,
     status,
-    reason: result?.reason ?? null,
+    reason: host === undefined ? (result?.reason ?? null) : `on ${host}`,
     replicas: run.experiment.replicas,
     steps: result?.step ?? checkpointsIn(run.checkpoints).at(-1) ?? 0,
     connections: null,

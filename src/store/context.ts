@@ -1,30 +1,39 @@
 import { execFileSync } from 'node:child_process';
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os';
+import { z } from 'zod';
 import { packageVersion } from '../base/version.ts';
 import { alone, type World } from '../transport/world.ts';
 
+/**
+ * How a run is stored. It changes if older versions can no longer read what is written: a setting or a column that is added does not
+ * change it. Version 0.1 wrote none.
+ */
+export const runFormat = 1;
+
 /** Where and with what a run was made: stored with it, so that figures can be judged later. */
-export interface Context {
-  readonly startedAt: string;
-  readonly dbench: string;
-  readonly commit: string | null;
-  readonly node: string;
-  readonly platform: string;
-  readonly cpu: string;
-  readonly cores: number;
-  readonly memoryBytes: number;
-  readonly load: number;
+export const contextSchema = z.object({
+  format: z.int().min(0).default(0),
+  startedAt: z.iso.datetime(),
+  dbench: z.string(),
+  commit: z.string().nullable(),
+  node: z.string(),
+  platform: z.string(),
+  cpu: z.string(),
+  cores: z.int(),
+  memoryBytes: z.number(),
+  load: z.number(),
   /** Worker threads of this process. */
-  readonly workers: number;
+  workers: z.int(),
   /** Processes of the run, and what carries their messages. */
-  readonly processes: number;
-  readonly transport: string;
-  readonly backend: string;
+  processes: z.int(),
+  transport: z.string(),
+  backend: z.string(),
   /** Of the library behind it. */
-  readonly backendVersion: string;
+  backendVersion: z.string(),
   /** The command with --launch that started its ranks: attempts of the same command have the same. */
-  readonly launch?: string | undefined;
-}
+  launch: z.string().optional(),
+});
+export type Context = Readonly<z.output<typeof contextSchema>>;
 
 function commit(): string | null {
   try {
@@ -42,6 +51,7 @@ export function machineContext(
   { size, transport }: Pick<World, 'size' | 'transport'> = alone,
 ): Context {
   return {
+    format: runFormat,
     startedAt: new Date().toISOString(),
     dbench: packageVersion(),
     commit: commit(),

@@ -1,23 +1,17 @@
-import { createHash } from 'node:crypto';
-import { accessSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { accessSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { suggest, UserError } from '../base/error.ts';
-import { makeFolder, readText, reason, writeWhole } from '../base/file.ts';
-import { isAlive } from '../base/process.ts';
+import { makeFolder, reason } from '../base/file.ts';
+import { readLock, writeLock } from '../base/lock.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
-import { byContent } from '../experiment/files.ts';
-import { type Experiment, runSchema } from '../experiment/schema.ts';
+import type { Experiment } from '../experiment/schema.ts';
 import type { Context } from './context.ts';
 import type { EventStore } from './database.ts';
 import { keepFiles, topologyFiles, withCopies } from './files.ts';
-
-/** How a run ended, written when it did. */
-export interface Result extends Omit<EndEvent, 'type'> {
-  /** Over all sittings. */
-  readonly seconds: number;
-}
+import { fingerprintOf, identityIn, identityOf } from './identity.ts';
+import { contextIn, experimentIn, type Result, resultIn, writePart } from './parts.ts';
 
 export type Status = EndEvent['status'] | 'running' | 'interrupted';
 
@@ -42,17 +36,7 @@ const at = (root: string, id: string, experiment: Experiment): Run => ({
   database: join(root, id, 'events.duckdb'),
 });
 
-/** What an experiment is, as eight letters: equal for equal settings and equal content of the files they name. */
-export function fingerprint(experiment: Experiment): string {
-  return createHash('sha256').update(identity(experiment)).digest('hex').slice(0, 8);
-}
-
-/** All that decides a run. */
-const identity = ({ description: _, ...settings }: Experiment) => JSON.stringify(byContent(settings));
-
-const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprint(experiment)}`;
-
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprintOf(identityOf(experiment))}`;
 
 /** Whether the folder is new: of two processes that want it only one makes it. */
 function claimFolder(path: string): boolean {
@@ -74,47 +58,33 @@ export function createRun(root: string, experiment: Experiment, context: Context
     const id = count === 1 ? base : `${base}-${count}`;
     const folder = join(root, id);
     if (!claimFolder(folder)) continue;
-    writeWhole(join(folder, 'context.json'), json(context));
+    writePart(folder, 'context.json', context);
     keepFiles(folder, files);
     // Last: with it the folder counts as a run.
-    writeWhole(join(folder, 'experiment.json'), json(experiment));
+    writePart(folder, 'experiment.json', experiment);
     return at(root, id, experiment);
   }
 }
 
 const lockOf = ({ folder }: Run) => join(folder, 'lock');
 
-/** The process that says it is writing to a run: it may be dead. */
-function writer(run: Run): number | undefined {
-  try {
-    return Number(readFileSync(lockOf(run), 'utf8'));
-  } catch (error) {
-    // Not asked for beforehand: the run may end between the question and the reading.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-}
-
-/** Tells others who is writing. What keeps a second process out is the database, which only one can open. */
-export function lock(run: Run): void {
-  writeWhole(lockOf(run), String(process.pid));
-}
-
-export function unlock(run: Run): void {
-  rmSync(lockOf(run), { force: true });
-}
+/** Tells others who is writing; returns what takes it back. What keeps a second process out is the database, which only one can open. */
+export const lock = (run: Run): (() => void) => writeLock(lockOf(run));
 
 /** How long a process that was just killed may take to be gone. */
 const patienceMs = 5000;
 
 /** Another process that is writing is named, before the database refuses. */
 export async function refuseSecond(run: Run): Promise<void> {
-  const pid = writer(run);
-  const busy = () => pid !== undefined && pid !== process.pid && isAlive(pid);
-  for (const start = performance.now(); busy() && performance.now() - start < patienceMs; ) await sleep(100);
-  if (busy())
-    throw new UserError(`${run.id} is being written by process ${pid}`, {
-      hint: `wait until it has ended; if process ${pid} is something else, remove ${lockOf(run)}`,
+  const other = () => {
+    const found = readLock(lockOf(run));
+    return found?.held && !found.own ? found : undefined;
+  };
+  for (const start = performance.now(); other() && performance.now() - start < patienceMs; ) await sleep(100);
+  const writer = other();
+  if (writer !== undefined)
+    throw new UserError(`${run.id} is being written by ${writer.holder}`, {
+      hint: `wait until it has ended; if it is something else, remove ${lockOf(run)}`,
     });
 }
 
@@ -141,34 +111,9 @@ export async function rewind(
   return step;
 }
 
-/** A file of a run, which must have these parts. */
-function readPart<T>(path: string, parts: readonly (keyof T & string)[]): T {
-  const text = readText(path, 'file');
-  let value: T | null;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new UserError(`${path} is damaged: ${(cause as Error).message}`, { cause });
-  }
-  const missing = parts.find((part) => value?.[part] === undefined);
-  if (missing !== undefined) throw new UserError(`${path} is damaged or of another version: it has no "${missing}"`);
-  return value!;
-}
-
-const settings = (Object.keys(runSchema.shape) as (keyof Experiment)[]).filter((key) => key !== 'description');
-const readExperiment = (path: string) => readPart<Experiment>(path, settings);
-
-export const readContext = ({ folder }: Run) =>
-  readPart<Context>(join(folder, 'context.json'), ['startedAt', 'dbench', 'commit', 'cpu', 'workers', 'backend']);
-
-export function readResult({ folder }: Run): Result | undefined {
-  const path = join(folder, 'result.json');
-  return existsSync(path) ? readPart<Result>(path, ['status', 'step', 'seconds']) : undefined;
-}
-
-export function writeResult({ folder }: Run, result: Result): void {
-  writeWhole(join(folder, 'result.json'), json(result));
-}
+export const readContext = ({ folder }: Run): Context => contextIn(folder);
+export const readResult = ({ folder }: Run): Result | undefined => resultIn(folder);
+export const writeResult = ({ folder }: Run, result: Result): void => writePart(folder, 'result.json', result);
 
 /** The result of a run that has ended, after so many seconds of this sitting. */
 export function writeEnd(run: Run, { type: _, ...end }: EndEvent, seconds: number): void {
@@ -176,11 +121,17 @@ export function writeEnd(run: Run, { type: _, ...end }: EndEvent, seconds: numbe
 }
 
 export function statusOf(run: Run): Status {
-  const pid = writer(run);
-  if (pid !== undefined && isAlive(pid)) return 'running';
+  const lock = readLock(lockOf(run));
+  if (lock?.held) return 'running';
   const ended = readResult(run)?.status ?? 'interrupted';
   // Stopped, resumed, and then killed: it could no longer say so.
-  return ended === 'stopped' && pid !== undefined ? 'interrupted' : ended;
+  return ended === 'stopped' && lock !== undefined ? 'interrupted' : ended;
+}
+
+/** The other machine on which a run is going on. */
+export function hostOf(run: Run): string | undefined {
+  const lock = readLock(lockOf(run));
+  return lock?.held ? lock.host : undefined;
 }
 
 /** All runs below a folder, oldest first, and what is wrong with those that cannot be read. */
@@ -189,10 +140,10 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   const problems: string[] = [];
   const found: { run: Run; startedAt: string }[] = [];
   for (const id of foldersIn(root)) {
-    const path = join(root, id, 'experiment.json');
-    if (!present(path)) continue;
+    const folder = join(root, id);
+    if (!present(join(folder, 'experiment.json'))) continue;
     try {
-      const run = at(root, id, readExperiment(path));
+      const run = at(root, id, experimentIn(folder));
       readResult(run);
       found.push({ run, startedAt: readContext(run).startedAt });
     } catch (error) {
@@ -246,20 +197,26 @@ export function standing(
   experiment: Experiment,
   counts: (run: Run) => boolean = () => true,
 ): Standing | undefined {
-  const base = idOf(experiment);
-  const wanted = identity(experiment);
-  const ids = existsSync(root) ? foldersIn(root).filter((id) => id === base || id.startsWith(`${base}-`)) : [];
-  const runs = ids.flatMap((id) => {
-    const path = join(root, id, 'experiment.json');
-    const same = existsSync(path) && identity(readExperiment(path)) === wanted;
-    return same ? [at(root, id, experiment)] : [];
-  });
+  const wanted = identityOf(experiment);
+  // Names of folders are not relied on: those of other versions were made from other settings.
+  const ids = existsSync(root) ? foldersIn(root).filter((id) => id.startsWith(`${experiment.name}-`)) : [];
+  const runs = ids.filter((id) => is(wanted, root, id)).map((id) => at(root, id, experiment));
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
   const steps = (run: Run) => checkpointsIn(run.checkpoints).at(-1) ?? 0;
   return runs
     .filter(counts)
     .map((run) => ({ run, status: statusOf(run) }))
     .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || steps(b.run) - steps(a.run))[0];
+}
+
+/** A run that cannot be read is in the way only if its name says that it is the one. */
+function is(wanted: string, root: string, id: string): boolean {
+  try {
+    return identityIn(join(root, id)) === wanted;
+  } catch (error) {
+    if (error instanceof UserError && !id.includes(fingerprintOf(wanted))) return false;
+    throw error;
+  }
 }
 
 export const listRuns = (root: string): Run[] => scanRuns(root).runs;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { findRun, lock, unlock } from '../../src/store/runs.ts';
+import { findRun, lock } from '../../src/store/runs.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 let folder: string;
@@ -60,7 +60,7 @@ it('nothing is removed without a yes, or in a dry run', () => {
 });
 
 it('a running run is refused, and with it all that was asked for', () => {
-  lock(run('star'));
+  const unlock = lock(run('star'));
   const refused = dbench('runs', 'delete', '*', '--yes');
   expect([refused.status, refused.stderr]).toEqual([
     2,
@@ -70,7 +70,7 @@ it('a running run is refused, and with it all that was asked for', () => {
   // Of all runs, only those that have ended are pruned.
   expect(json('runs', 'prune', '--yes').runs).toHaveLength(2);
   expect([checkpoints('ring'), checkpoints('star')]).toEqual([false, true]);
-  unlock(run('star'));
+  unlock();
 });
 
 it('prune keeps results: the run is shown and reported as before', () => {

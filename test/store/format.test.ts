@@ -33,7 +33,9 @@ it('runs of version 0.1 are listed, asked and reported', async () => {
   ]);
   const tables = await Tables.open(runs);
   expect(tables.problems).toEqual([]);
-  const asked = await tables.ask('select run, count(*) as steps, sum(sent_bytes) as bytes from steps group by run');
+  const asked = await tables.ask(
+    'select run, count(*) as steps, sum(sent_bytes) as bytes from steps group by run order by run',
+  );
   expect(asked.rows).toEqual([
     { run: complete, steps: 6, bytes: 10848 },
     { run: stopped, steps: 5, bytes: 9040 },

@@ -1,8 +1,8 @@
-import { readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmdirSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { UserError } from '../../base/error.ts';
 import { makeFolders, reason } from '../../base/file.ts';
-import { isAlive } from '../../base/process.ts';
+import { takeLock } from '../../base/lock.ts';
 import { findFile } from '../folder.ts';
 import type { Collection, DataFile } from '../set.ts';
 
@@ -40,25 +40,17 @@ export function settle(wanted: readonly DataFile[], staging: string, home: strin
 
 /** One process at a time may fetch a collection; a lock whose process is gone does not count. */
 export function claim(staging: string, name: string): () => void {
-  const lock = join(staging, 'lock');
+  const path = join(staging, 'lock');
   try {
     makeFolders(staging);
-    for (;;) {
-      try {
-        writeFileSync(lock, String(process.pid), { flag: 'wx' });
-        return () => {
-          rmSync(lock, { force: true });
-          removeIfEmpty(staging);
-          removeIfEmpty(join(staging, '..'));
-        };
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-        const owner = Number(readFileSync(lock, 'utf8'));
-        if (isAlive(owner))
-          throw new UserError(`process ${owner} is getting ${name} right now`, { hint: `wait, or remove ${lock}` });
-        rmSync(lock, { force: true });
-      }
-    }
+    const lock = takeLock(path);
+    if (typeof lock !== 'function')
+      throw new UserError(`${lock.holder} is getting ${name} right now`, { hint: `wait, or remove ${path}` });
+    return () => {
+      lock();
+      removeIfEmpty(staging);
+      removeIfEmpty(join(staging, '..'));
+    };
   } catch (error) {
     throw writeFailure(error, staging);
   }

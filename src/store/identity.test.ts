@@ -1,0 +1,20 @@
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, it } from 'vitest';
+import { loadExperiment } from '../experiment/experiment.ts';
+import { runSchema } from '../experiment/schema.ts';
+import { identityOf } from './identity.ts';
+
+const folder = fileURLToPath(new URL('../../experiments/', import.meta.url));
+const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+
+it.each(files)('all settings of %s follow from those that differ from their defaults', (file) => {
+  const [first, ...others] = loadExperiment(folder + file);
+  for (const experiment of [first!, ...others]) {
+    const { description: _, ...settings } = experiment;
+    const chosen = identityOf(experiment);
+    expect(runSchema.parse(JSON.parse(chosen))).toEqual(settings);
+    expect(chosen.length).toBeLessThan(JSON.stringify(settings).length);
+  }
+  expect(new Set([first!, ...others].map(identityOf)).size).toBe(1 + others.length);
+});

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { UserError } from '../base/error.ts';
+import { parseJson, readText, writeWhole } from '../base/file.ts';
+import { type DeepReadonly, problemsOf } from '../base/schema.ts';
+import { type Experiment, runSchema } from '../experiment/schema.ts';
+import { type Context, contextSchema, runFormat } from './context.ts';
+
+/** The files of a run's folder that are written as JSON, each read through its schema: what is missing is filled in, or refused. */
+
+const whole = z.int().min(0);
+
+/** How a run ended, written when it did. */
+const resultSchema = z.object({
+  status: z.enum(['complete', 'diverged', 'stopped']),
+  step: whole,
+  /** Why it diverged, or what it ended without. */
+  reason: z.string().optional(),
+  lost: z.array(z.object({ step: whole, rank: whole, replicas: z.array(whole) })).optional(),
+  paramsSha256: z.string(),
+  /** Over all sittings. */
+  seconds: z.number().min(0),
+});
+export type Result = DeepReadonly<z.output<typeof resultSchema>>;
+
+function readPart<S extends z.ZodType>(folder: string, name: string, schema: S): z.output<S> {
+  const path = join(folder, name);
+  const content = parseJson(readText(path, 'file'));
+  if (content === undefined) throw new UserError(`${path} is damaged: it is not JSON`);
+  const parsed = problemsOf(schema, content);
+  if ('problems' in parsed) throw new UserError(`${path} is damaged or of another version: ${parsed.problems[0]}`);
+  return parsed.value;
+}
+
+export function writePart(folder: string, name: string, content: unknown): void {
+  writeWhole(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
+}
+
+export function contextIn(folder: string): Context {
+  const context = readPart(folder, 'context.json', contextSchema);
+  if (context.format > runFormat)
+    throw new UserError(
+      `${folder} was stored by dbench ${context.dbench} in format ${context.format}; this version reads up to ${runFormat}`,
+      { hint: 'use a newer version of dbench' },
+    );
+  return context;
+}
+
+/** Settings that are newer than the run have their defaults. */
+export function experimentIn(folder: string): Experiment {
+  // First: a newer format is told as such, not as a setting that is unknown.
+  contextIn(folder);
+  return readPart(folder, 'experiment.json', runSchema);
+}
+
+export const resultIn = (folder: string): Result | undefined =>
+  existsSync(join(folder, 'result.json')) ? readPart(folder, 'result.json', resultSchema) : undefined;
