@@ -92,11 +92,11 @@ async function rank(victims: readonly number[], dyingBefore: string): Promise<vo
         assert(count === world.size - transport.lost.length, `${count} ranks counted`);
       } else if (exchange === 'broadcast')
         assert(
-          transport.broadcast(transport.rank === 0 ? step + 0.5 : 0) === step + 0.5,
+          transport.broadcast(world.rank === 0 ? step + 0.5 : 0) === step + 0.5,
           'another word than that of rank 0',
         );
       else transport.barrier();
-      const lost = transport.lost.map(({ process }) => process);
+      const lost = transport.lost.map(({ rank }) => rank);
       assert(lost.join() === (died ? victims.join() : ''), `lost are ${lost}, died: ${died}`);
     }
   assert(worst < 1e-5, `off by ${worst}`);

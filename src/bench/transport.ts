@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { UserError } from '../base/error.ts';
 import { quantile } from '../base/statistics.ts';
 import type { Group, Message } from '../transport/group.ts';
+import { links, openGroup } from '../transport/links.ts';
 import { shareTransport } from '../transport/shared.ts';
 import { openTransport } from '../transport/threads.ts';
 import type { World } from '../transport/world.ts';
@@ -46,33 +47,32 @@ export async function benchTransport(world: World, parameters: number, repetitio
     throw new UserError('there is one process only: nothing to send', {
       hint: 'start at least two, as in: mpirun -n 2 dbench bench transport',
     });
-  const { openGroup, callNs } = await import('../transport/mpi/group.ts');
   const group = await openGroup(place, { crowded: place.neighbours > availableParallelism() });
-  const pair = (floats: number, times: number) => (group.index < 2 ? exchange(group, floats, times) : []);
-  const latency = group.index < 2 ? pingPong(group, 20 * repetitions) : [];
+  const pair = (floats: number, times: number) => (group.rank < 2 ? exchange(group, floats, times) : []);
+  const latency = group.rank < 2 ? pingPong(group, 20 * repetitions) : [];
   group.barrier();
-  const sizes = [...new Set([Math.ceil(parameters / place.count), parameters])];
+  const sizes = [...new Set([Math.ceil(parameters / place.ranks), parameters])];
   const exchanges = sizes.map((floats) => {
     const ms = fast(pair(floats, repetitions));
     group.barrier();
     return { floats, ms, gigabytesPerSecond: gigabytesPerSecond(floats, ms) };
   });
-  const transport = await openTransport(shareTransport(1, place.count, parameters, { place }), 0);
+  const transport = await openTransport(shareTransport(1, place.ranks, parameters, { place }), 0);
   const rows = transport.rows('current');
-  rows.write(place.index, new Float32Array(parameters).fill(place.index));
+  rows.write(place.rank, new Float32Array(parameters).fill(place.rank));
   const meanMs = fast(timesMs(repetitions, () => transport.mean(rows)));
-  const expected = (place.count - 1) / 2;
+  const expected = (place.ranks - 1) / 2;
   const found = transport.mean(rows).views(0)[0]![0]!;
-  if (Math.abs(found - expected) > 1e-3) throw new Error(`the mean of 0 to ${place.count - 1} came out as ${found}`);
+  if (Math.abs(found - expected) > 1e-3) throw new Error(`the mean of 0 to ${place.ranks - 1} came out as ${found}`);
   transport.close();
   const [from, to] = [new Float32Array(parameters).fill(1), new Float32Array(parameters)];
   const copyMs = fast(timesMs(repetitions, () => to.set(from)));
   return {
-    ranks: place.count,
+    ranks: place.ranks,
     transport: world.transport,
     parameters,
     latencyUs: (1000 * fast(latency)) / 2,
-    callNs: await callNs(place),
+    callNs: await links[place.link.kind].callNs(place.link),
     exchanges,
     meanMs,
     copyMs,
@@ -88,7 +88,7 @@ const message = (peer: number, tag: number, floats: number): Message => ({
 
 /** As neighbours do it: a row there and a row back at the same time. */
 function exchange(group: Group, floats: number, repetitions: number): number[] {
-  const peer = 1 - group.index;
+  const peer = 1 - group.rank;
   const channel = group.open([message(peer, 0, floats)], [message(peer, 0, floats)]);
   const times = timesMs(repetitions, () => {
     channel.start();
@@ -100,7 +100,7 @@ function exchange(group: Group, floats: number, repetitions: number): number[] {
 
 /** There and back again. */
 function pingPong(group: Group, repetitions: number): number[] {
-  const peer = 1 - group.index;
+  const peer = 1 - group.rank;
   const there = group.open([message(peer, 0, 1)], []);
   const back = group.open([], [message(peer, 0, 1)]);
   const go = (channel: typeof there) => {
@@ -108,7 +108,7 @@ function pingPong(group: Group, repetitions: number): number[] {
     channel.finish();
   };
   const times = timesMs(repetitions, () => {
-    for (const channel of group.index === 0 ? [there, back] : [back, there]) go(channel);
+    for (const channel of group.rank === 0 ? [there, back] : [back, there]) go(channel);
   });
   there.free();
   back.free();

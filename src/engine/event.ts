@@ -10,7 +10,8 @@ export interface StartEvent {
   readonly step: number;
   readonly steps: number;
   readonly stepsPerEpoch: number;
-  readonly ranks: number;
+  /** Threads of all ranks together. */
+  readonly workers: number;
   readonly tensors: readonly {
     readonly name: string;
     readonly shape: readonly number[];

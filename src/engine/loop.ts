@@ -40,7 +40,7 @@ export async function* loop(
   let step =
     checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
   const tensors = rank.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
-  yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, ranks: transport.ranks, tensors };
+  yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, workers: transport.workers, tensors };
   let end: Pick<EndEvent, 'status' | 'reason' | 'lost'> = { status: 'complete' };
   const lost: Loss[] = [];
   while (step < steps) {
@@ -89,7 +89,7 @@ export async function* loop(
 
 /** Tells what is lost and not yet in `lost`, and puts it there. */
 function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator<LostEvent> {
-  for (const { process: rank, replicas } of transport.lost) {
+  for (const { rank, replicas } of transport.lost) {
     if (lost.some((known) => known.rank === rank)) continue;
     lost.push({ step, rank, replicas });
     yield { type: 'lost', step, rank, replicas };
@@ -163,7 +163,7 @@ async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> 
     rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []),
     transport,
   );
-  const score = transport.rank === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
+  const score = transport.worker === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
@@ -199,7 +199,7 @@ export function meanState(
 function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): boolean {
   const { first, last } = transport;
   if (transport.lost.length > 0) return false;
-  if (transport.rank === 0) beginCheckpoint(folder, step);
+  if (transport.worker === 0) beginCheckpoint(folder, step);
   transport.barrier();
   const names = Object.keys(rank.replicas.privateRows(first));
   const rows = Object.fromEntries(names.map((name) => [name, (i: number) => rank.replicas.privateRows(i)[name]!]));
@@ -212,10 +212,10 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
   });
   transport.barrier();
   if (transport.lost.length > 0) return false;
-  if (transport.rank === 0) finishCheckpoint(folder, step, keep);
+  if (transport.worker === 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
   // Finds nothing to do, unless this rank's disk is another than that of rank 0.
-  if (transport.rank > 0) finishCheckpoint(folder, step, keep);
+  if (transport.worker > 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
   return true;
 }

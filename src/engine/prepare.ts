@@ -31,7 +31,7 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   const { place } = options;
   requireRanks(experiment, place);
   // The content of files is checked once for all ranks.
-  const verify = (place?.index ?? 0) === 0;
+  const verify = (place?.rank ?? 0) === 0;
   const dataset = options.dataset ?? (await loadData(experiment.data, { seed: experiment.seed, verify }));
   const shares = sharesOf(experiment, dataset);
   const { task } = feedOf(experiment, dataset, shares);
@@ -43,8 +43,8 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
 
 function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | undefined): void {
   if (place === undefined) return;
-  if (place.count > replicas)
-    throw new UserError(`${place.count} processes were started for ${replicas} replicas`, {
+  if (place.ranks > replicas)
+    throw new UserError(`${place.ranks} processes were started for ${replicas} replicas`, {
       hint: `start at most ${replicas}: each process trains at least one replica`,
     });
   if (place.survive && algorithm.kind === 'centralized')
@@ -55,7 +55,7 @@ function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | 
 
 /** Replicas of this process. */
 function replicasOf(replicas: number, place: Place | undefined): number {
-  const { first, last } = blockOf(replicas, place?.count ?? 1, place?.index ?? 0);
+  const { first, last } = blockOf(replicas, place?.ranks ?? 1, place?.rank ?? 0);
   return last - first;
 }
 

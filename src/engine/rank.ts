@@ -318,7 +318,7 @@ export class Rank {
       gossips: this.#measured.gossips,
       sentBytes: this.#measured.sentBytes,
       sentMessages: this.#measured.sentMessages,
-      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / this.#transport.ranks])) as unknown as PhaseMs,
+      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / this.#transport.workers])) as unknown as PhaseMs,
     };
   }
 

@@ -38,7 +38,7 @@ const events: readonly Event[] = [
     step: 0,
     steps: 2,
     stepsPerEpoch: 2,
-    ranks: 1,
+    workers: 1,
     tensors: [
       { name: 'a', shape: [2, 3], kind: 'weight', size: 6 },
       { name: 'b', shape: [3], kind: 'bias', size: 3 },

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { buildTopology } from '../topology/topology.ts';
-import { dealOf, rowExchange } from './exchange.ts';
+import { divisionOf } from './division.ts';
+import { rowExchange } from './exchange.ts';
 
 const kinds = [
   { kind: 'ring' },
@@ -18,8 +19,8 @@ it.each(kinds)('$kind: everything that is sent is received, once, and all that W
     [12, 12],
   ] as const) {
     const mixing = buildTopology(config, replicas, 1).mixing(0);
-    const all = Array.from({ length: processes }, (_, p) => rowExchange(mixing, dealOf(replicas, processes, p)));
-    const { owner } = dealOf(replicas, processes, 0);
+    const all = Array.from({ length: processes }, (_, p) => rowExchange(mixing, divisionOf(replicas, processes, p)));
+    const { owner } = divisionOf(replicas, processes, 0);
     const sent = all.flatMap(({ sends }, from) => sends.map(({ replica, peer }) => `${replica}: ${from} to ${peer}`));
     const received = all.flatMap(({ receives }, to) =>
       receives.map(({ replica, peer }) => `${replica}: ${peer} to ${to}`),
@@ -36,7 +37,7 @@ it.each(kinds)('$kind: everything that is sent is received, once, and all that W
 
 it('a ring in blocks sends two rows a process, whatever its size', () => {
   const mixing = buildTopology({ kind: 'ring' }, 64, 1).mixing(0);
-  expect(rowExchange(mixing, dealOf(64, 4, 1))).toEqual({
+  expect(rowExchange(mixing, divisionOf(64, 4, 1))).toEqual({
     sends: [
       { replica: 16, peer: 0 },
       { replica: 31, peer: 2 },

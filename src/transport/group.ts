@@ -1,6 +1,7 @@
 import type { FloatView } from '../kernel/memory.ts';
+import type { Link } from './links.ts';
 
-/** Values that go from one process to another, again and again from or to the same place. */
+/** Values that go from one rank to another, again and again from or to the same place. */
 export interface Message {
   readonly peer: number;
   /** Tells it from other messages between the same two. */
@@ -25,38 +26,43 @@ export interface Channel {
   free(): void;
 }
 
-/** The processes of a run, as the first thread of one of them sees the others. Unless said otherwise a method is collective. */
+export interface GroupOptions {
+  /** More threads on this machine than cores. */
+  readonly crowded: boolean;
+}
+
+/** The ranks of a run, as the first thread of one of them sees the others. Unless said otherwise a method is collective. */
 export interface Group {
-  readonly index: number;
-  readonly count: number;
-  /** Processes that are no longer there, ascending. Always none unless the run may go on without them. */
+  readonly rank: number;
+  readonly ranks: number;
+  /** Ranks that are no longer there, ascending. Always none unless the run may continue without them. */
   readonly lost: readonly number[];
   /**
-   * Does `work`, which is collective. False where someone was lost meanwhile: then it is left out from here on, on all alike, what
+   * Does `work`, which is collective. False if someone was lost meanwhile: then it is left out from here on, on all alike, what
    * was opened must be opened again, and the work be done again.
    */
   together(work: () => void): boolean;
   /** Not collective. Every message has its counterpart in the channel that its peer opens. */
   open(sends: readonly Message[], receives: readonly Message[]): Channel;
-  /** Process p gives the counts[p] values behind those of the processes before it, and all get all of them. */
+  /** Rank r gives the counts[r] values behind those of the ranks before it, and all get all of them. */
   gather(values: Float64Array, counts: readonly number[]): void;
-  /** What process 0 has in `values`. */
+  /** What rank 0 has in `values`. */
   broadcast(values: Float64Array): void;
   barrier(): void;
 }
 
-/** Where one process is among those of a run: plain data, handed to its worker threads. */
+/** Where one rank is among those of a run: plain data, handed to its worker threads. */
 export interface Place {
-  readonly index: number;
-  readonly count: number;
-  /** Names of the machines they run on, one a process. */
+  readonly rank: number;
+  readonly ranks: number;
+  /** Names of the machines they run on, one per rank. */
   readonly hosts: readonly string[];
-  /** Processes on this machine, this one included. */
+  /** Ranks on this machine, this one included. */
   readonly neighbours: number;
   /** How the threads reach the others. */
-  readonly mpi: { readonly library: string; readonly comm: number | bigint };
-  /** After so many seconds without any progress a process gives up. */
+  readonly link: Link;
+  /** After so many seconds without any progress a rank gives up. */
   readonly timeoutSeconds: number;
-  /** Whether the others go on where one is lost. */
+  /** Whether the others continue if one is lost. */
   readonly survive: boolean;
 }

@@ -3,7 +3,8 @@ import { type ColumnRange, columnShare } from '../kernel/kernel.ts';
 import { type RowMemory, Rows } from '../kernel/memory.ts';
 import { isMean, meanProgram, mixingProgram, type Program, sumProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
-import { contribution, type Deal, heldRows, pieces, rowExchange } from './exchange.ts';
+import type { Division } from './division.ts';
+import { contribution, heldRows, pieces, rowExchange } from './exchange.ts';
 import type { Channel, Group, Message } from './group.ts';
 import { blockOf } from './transport.ts';
 
@@ -24,25 +25,30 @@ export interface MeanPlan {
   readonly spread: Channel | undefined;
 }
 
-/** What messages between the same two are told apart by: sums, means, and rows by replica. The standard has tags up to 32767. */
+/** What messages between the same two are told apart by: sums, means, and rows by matrix and replica. The standard has tags up to 32767. */
 const [sumTag, meanTag] = [0, 1];
-const rowTag = (replica: number, shard: number, shards: number) => 2 + ((replica * shards + shard) % 32_000);
+const rowTag = (
+  matrix: number,
+  replica: number,
+  shard: number,
+  { replicas, shards }: { replicas: number; shards: number },
+) => 2 + (((matrix * replicas + replica) * shards + shard) % 32_000);
 
-/** Topologies that change often have a plan a round; beyond this the oldest is given up. */
+/** Topologies that change often have a plan per round; beyond this the oldest is given up. */
 const mostPlans = 64;
 
 /** What is kept ready between steps, made when it is first asked for. */
 export interface Plans {
-  /** Where W is the mean over all, that has a shorter way. */
+  /** If W is the mean over all, that has a shorter way. */
   mix(mixing: Mixing, input: Rows): MixPlan | 'mean';
   mean(input: Rows): MeanPlan;
-  /** The columns of which a process adds up the means. */
-  columnsOf(process: number): ColumnRange;
+  /** The columns of which a rank adds up the means. */
+  columnsOf(rank: number): ColumnRange;
   free(): void;
 }
 
-/** The plans of one thread for as long as the processes are the same; `group` in the thread that speaks with them. */
-export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined): Plans {
+/** The plans of one thread for as long as the ranks are the same; `group` in the thread that speaks with them. */
+export function plansFor(memory: RowMemory, division: Division, group: Group | undefined): Plans {
   const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
   const means = new Map<string, MeanPlan>();
 
@@ -71,25 +77,26 @@ export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined
     means.clear();
   }
 
-  /** Rows that are there for own sums. Where replicas are lost, sums may be fewer. */
+  /** Rows that are there for own sums. If replicas are lost, sums may be fewer. */
   const sumRows = new Rows(memory, 'sums').count;
-  /** Rows between own replicas and own sums. */
-  const otherRows = (input: Rows) => {
-    const names = Object.keys(memory.rows);
-    const between = names.slice(names.indexOf(input.name) + 1, names.indexOf('sums'));
-    return between.reduce((sum, name) => sum + memory.rows[name]!, 0);
-  };
+  const matrices = Object.keys(memory.rows);
+  /** Rows between those of a matrix and own sums. */
+  const otherRows = ({ name }: Rows) =>
+    matrices
+      .slice(matrices.indexOf(name) + 1, matrices.indexOf('sums'))
+      .reduce((sum, each) => sum + memory.rows[each]!, 0);
   const everything: ColumnRange = [0, memory.columns];
 
   function planMix(mixing: Mixing, input: Rows): MixPlan {
-    const { sends, receives } = rowExchange(mixing, deal);
+    const { sends, receives } = rowExchange(mixing, division);
     const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
-    const held = heldRows(deal, otherRows(input) + sumRows, [], 0, received);
-    const program = mixingProgram(mixing, { rows: [deal.first, deal.last], held, out: 0 });
+    const held = heldRows(division, otherRows(input) + sumRows, [], 0, received);
+    const program = mixingProgram(mixing, { rows: [division.first, division.last], held, out: 0 });
     const heard = new Rows(memory, 'heard');
+    const counts = { replicas: division.replicas, shards: memory.shards.length };
     const message = (from: Rows, row: number, peer: number, replica: number) =>
       pieces(from, row, everything).map(
-        (values, s): Message => ({ peer, tag: rowTag(replica, s, memory.shards.length), values }),
+        (values, s): Message => ({ peer, tag: rowTag(matrices.indexOf(input.name), replica, s, counts), values }),
       );
     const channel = group?.open(
       sends.flatMap(({ replica, peer }) => message(input, replica, peer, replica)),
@@ -110,20 +117,20 @@ export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined
     return plan;
   }
 
-  const columnsOf = (process: number) =>
-    columnShare(memory.columns, deal.members.indexOf(process), deal.members.length);
+  const columnsOf = (rank: number) =>
+    columnShare(memory.columns, division.members.indexOf(rank), division.members.length);
 
   function planMean(input: Rows): MeanPlan {
-    const { blocks, sums: ownSums } = contribution(deal, deal);
-    const others = deal.members.filter((p) => p !== deal.index);
+    const { blocks, sums: ownSums } = contribution(division, division);
+    const others = division.members.filter((p) => p !== division.rank);
     const received = others.flatMap((peer) =>
-      contribution(deal, blockOf(deal.replicas, deal.processes, peer)).blocks.map((block) => ({ peer, block })),
+      contribution(division, blockOf(division.replicas, division.ranks, peer)).blocks.map((block) => ({ peer, block })),
     );
     const held = heldRows(
-      deal,
+      division,
       otherRows(input),
       ownSums,
-      sumRows - ownSums.length + deal.replicas - (deal.last - deal.first),
+      sumRows - ownSums.length + division.replicas - (division.last - division.first),
       received.map(({ block }) => block),
     );
     const [sums, parts, mean] = [new Rows(memory, 'sums'), new Rows(memory, 'parts'), new Rows(memory, 'mean')];
@@ -134,14 +141,14 @@ export function plansFor(memory: RowMemory, deal: Deal, group: Group | undefined
       return message(sumTag, from, row, peer, columnsOf(peer));
     };
     return {
-      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(deal, 0, [], 0, [])),
-      mean: meanProgram(deal.present, held),
+      contribute: ownSums.length === 0 ? undefined : sumProgram(ownSums, heldRows(division, 0, [], 0, [])),
+      mean: meanProgram(division.present, held),
       scatter: group?.open(
         others.flatMap((peer) => blocks.flatMap((block) => contributed(block, peer))),
-        received.flatMap(({ peer }, row) => message(sumTag, parts, row, peer, columnsOf(deal.index))),
+        received.flatMap(({ peer }, row) => message(sumTag, parts, row, peer, columnsOf(division.rank))),
       ),
       spread: group?.open(
-        others.flatMap((peer) => message(meanTag, mean, 0, peer, columnsOf(deal.index))),
+        others.flatMap((peer) => message(meanTag, mean, 0, peer, columnsOf(division.rank))),
         others.flatMap((peer) => message(meanTag, mean, 0, peer, columnsOf(peer))),
       ),
     };

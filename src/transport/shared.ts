@@ -1,31 +1,30 @@
 import { allocateRows, type RowMemory } from '../kernel/memory.ts';
-import { contribution, dealOf } from './exchange.ts';
+import { stop } from './barrier.ts';
+import { divisionOf } from './division.ts';
+import { contribution } from './exchange.ts';
 import type { Place } from './group.ts';
 
 /** What the threads of one process share: handed to every one as it is. */
 export interface SharedTransport {
   readonly threads: number;
   readonly replicas: number;
-  /** The other processes, where there are any. */
+  /** This process among the ranks of the run, if it has several. */
   readonly place: Place | undefined;
   readonly matrices: readonly string[];
   readonly memory: RowMemory;
-  /** [arrived, generation, stop, again] */
+  /** As in barrier.ts: arrived, generation, stop, again. */
   readonly control: Int32Array;
-  /** 1 for each process that is lost. */
+  /** 1 for each rank that is lost. */
   readonly gone: Int32Array;
   /** A place for the numbers of all replicas, and one for those of each thread. */
-  readonly board: Float64Array;
-  readonly desk: Float64Array;
-  /** 1 for each own replica whose row may be sent ahead; undefined where rows wait for each other. */
+  readonly ofReplicas: Float64Array;
+  readonly ofThreads: Float64Array;
+  /** 1 for each own replica whose row may be sent ahead; undefined if rows wait for each other. */
   readonly announced: Int32Array | undefined;
 }
 
-/** Places in `control`. */
-export const [arrived, generation, stop, again] = [0, 1, 2, 3];
-
-/** Numbers a replica or thread can put down at once. */
-export const boardWidth = 64;
+/** Numbers that a replica or thread can put down at once. */
+export const numbersAtOnce = 64;
 
 const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
 const integers = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
@@ -36,17 +35,17 @@ const twoMatrices = ['current', 'spare'] as const;
 export interface ShareOptions {
   /** The names of the matrices, each with a row for every replica of the process. */
   readonly matrices?: readonly string[];
-  /** The other processes of the run. */
+  /** This process among the ranks of the run. */
   readonly place?: Place | undefined;
-  /** Whether rows are sent to other processes while the next replica computes. */
+  /** Whether rows are sent to other ranks while the next replica computes. */
   readonly overlap?: boolean | undefined;
   /** The most that rows take in one memory. */
   readonly memoryBytes?: number;
 }
 
 /**
- * Rows of a process: those of its own replicas in each matrix, sums it contributes to means, rows and sums that it hears from others, and a mean. Of
- * what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
+ * Rows of a process: those of its own replicas in each matrix, sums it contributes to means, rows and sums that it hears from others,
+ * and a mean. Of what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
  */
 export function shareTransport(
   threads: number,
@@ -54,9 +53,10 @@ export function shareTransport(
   columns: number,
   { place, overlap = false, matrices = twoMatrices, ...options }: ShareOptions = {},
 ): SharedTransport {
-  const deal = dealOf(replicas, place?.count ?? 1, place?.index ?? 0);
-  const own = deal.last - deal.first;
-  const sums = place === undefined ? 0 : contribution(deal, deal).sums.length;
+  const ranks = place?.ranks ?? 1;
+  const division = divisionOf(replicas, ranks, place?.rank ?? 0);
+  const own = division.last - division.first;
+  const sums = place === undefined ? 0 : contribution(division, division).sums.length;
   return {
     threads,
     replicas,
@@ -74,14 +74,14 @@ export function shareTransport(
       options,
     ),
     control: integers(4),
-    gone: integers(place?.count ?? 1),
-    board: doubles(replicas * boardWidth),
-    desk: doubles(threads * boardWidth),
+    gone: integers(ranks),
+    ofReplicas: doubles(replicas * numbersAtOnce),
+    ofThreads: doubles(threads * numbersAtOnce),
     announced: overlap && place !== undefined ? integers(own) : undefined,
   };
 }
 
-/** Asks the ranks to stop after the step they are in. */
+/** Asks all workers to stop after the step they are in. */
 export function requestStop({ control }: SharedTransport): void {
   Atomics.store(control, stop, 1);
 }

@@ -2,29 +2,30 @@ import type { Kernel } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 
-/** A process of the launcher that was lost, with its replicas. */
+/** A rank that was lost, with its replicas. */
 export interface LostBlock {
-  readonly process: number;
+  readonly rank: number;
   readonly replicas: readonly number[];
 }
 
 /**
- * How ranks work together: each owns a block of replicas, all run the same loop in step. Unless said otherwise a method is
- * collective (all ranks call it, in the same order), and its result is a pure function of what the replicas hold, never of the
- * number of ranks.
+ * How workers, the threads of all ranks, work together: each owns a block of replicas, all run the same loop in step. Unless said
+ * otherwise a method is collective (all workers call it, in the same order), and its result is a pure function of what the replicas
+ * hold, never of the number of workers.
  */
 export interface Transport {
-  readonly rank: number;
-  readonly ranks: number;
+  /** This worker, counted over all ranks, and how many there are. */
+  readonly worker: number;
+  readonly workers: number;
   readonly replicas: number;
-  /** What is no longer there: the same on all ranks. Always nothing unless the run may go on without. */
+  /** What is no longer there: the same on all workers. Always nothing unless the run may continue without. */
   readonly lost: readonly LostBlock[];
   /** The replicas that are there, ascending. */
   readonly present: readonly number[];
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
-  /** Not collective: a matrix by its name, of which a rank reads and writes the rows of its own replicas, by their numbers. */
+  /** Not collective: a matrix by its name, of which a worker reads and writes the rows of its own replicas, by their numbers. */
   rows(name: string): Rows;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
@@ -39,21 +40,21 @@ export interface Transport {
   barrier(): void;
   /** Everyone's numbers in replica order, from `width` numbers for each own replica; NaN for those that are lost. */
   gather(own: Float64Array, width: number): Float64Array;
-  /** Sums over the ranks, for times and counts: their last bits depend on the number of ranks. */
+  /** Sums over the workers, for times and counts: their last bits depend on the number of workers. */
   reduce(values: readonly number[]): number[];
-  /** What rank 0 says. */
+  /** What worker 0 says. */
   broadcast(value: number): number;
   /** Not collective: whether the user asked to stop. */
   stopRequested(): boolean;
-  /** Not collective: milliseconds spent waiting for other ranks since the last call. */
+  /** Not collective: milliseconds spent waiting for other workers since the last call. */
   takeWaitMs(): number;
   /** Not collective: gives back what it keeps ready. */
   close(): void;
 }
 
-/** The block of replicas that a rank owns; the first ones take what is left over. */
-export function blockOf(replicas: number, ranks: number, rank: number): { first: number; last: number } {
-  const [size, rest] = [Math.floor(replicas / ranks), replicas % ranks];
-  const first = rank * size + Math.min(rank, rest);
-  return { first, last: first + size + (rank < rest ? 1 : 0) };
+/** The replicas first ≤ i < last that one of several owners has; the first owners take what is left over. */
+export function blockOf(replicas: number, owners: number, owner: number): { first: number; last: number } {
+  const [size, rest] = [Math.floor(replicas / owners), replicas % owners];
+  const first = owner * size + Math.min(owner, rest);
+  return { first, last: first + size + (owner < rest ? 1 : 0) };
 }

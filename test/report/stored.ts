@@ -58,7 +58,7 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
   const there = Array.from({ length: replicas }, (_, i) => i).filter((i) => i !== story.lost);
   const each = (value: (replica: number) => number) =>
     Array.from({ length: replicas }, (_, i) => (i === story.lost ? null : value(i)));
-  yield { type: 'start', step: 0, steps, stepsPerEpoch, ranks: 1, tensors };
+  yield { type: 'start', step: 0, steps, stepsPerEpoch, workers: 1, tensors };
   for (let step = 0; step < steps; step++) {
     const event: StepEvent = {
       type: 'step',

@@ -92,8 +92,8 @@ export async function openMpi({ timeoutSeconds, survive = false }: WorldOptions)
   const members = await gather({ host: processorName(library), process: process.pid });
   const hosts = members.map(({ host }) => host);
   const neighbours = hosts.filter((host) => host === hosts[rank]).length;
-  const reach = { library: library.path, comm };
-  const place = { index: rank, count: size, hosts, neighbours, mpi: reach, timeoutSeconds, survive };
+  const link = { kind: 'mpi', library: library.path, comm } as const;
+  const place = { rank, ranks: size, hosts, neighbours, link, timeoutSeconds, survive };
   return {
     rank,
     size,

@@ -1,0 +1,106 @@
+import { columnShare, type Kernel } from '../kernel/kernel.ts';
+import { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import type { Channel, Group } from './group.ts';
+import type { Meeting } from './meeting.ts';
+import type { Membership } from './membership.ts';
+import type { MixPlan } from './plans.ts';
+import type { SharedTransport } from './shared.ts';
+
+/** Averages over replicas, as in `Transport`. */
+export interface Average {
+  mix(mixing: Mixing, input: Rows, output: Rows): void;
+  mean(input: Rows): Rows;
+  announce(mixing: Mixing, input: Rows, replica: number): void;
+}
+
+function exchange(channel: Channel): void {
+  channel.start();
+  channel.finish();
+}
+
+/** Threads divide the work by columns: no sum over replicas is computed twice. */
+export function averageOver(
+  { threads, place, memory, announced }: SharedTransport,
+  thread: number,
+  { first, last }: { readonly first: number; readonly last: number },
+  kernel: Kernel,
+  meeting: Meeting,
+  membership: Membership,
+  group: Group | undefined,
+): Average {
+  const columns = columnShare(memory.columns, thread, threads);
+  const meanRow = new Rows(memory, 'mean');
+  const sums = new Rows(memory, 'sums');
+  const alone = place === undefined;
+
+  /** A matrix and all that stands behind it up to what came from others. */
+  const reach = (input: Rows) => new Rows(memory, input.name, { through: 'parts' });
+
+  /** Every rank adds up its own columns of what all contribute, and all get all columns. */
+  function meanAcross(input: Rows): boolean {
+    const { plans, division } = membership;
+    const { contribute, mean, scatter, spread } = plans.mean(input);
+    meeting.meet();
+    if (contribute !== undefined) kernel.run(contribute, input, sums, columns);
+    if (!meeting.across(() => exchange(scatter!))) return false;
+    const [from, to] = plans.columnsOf(division.rank);
+    const [begin, end] = columnShare(to - from, thread, threads);
+    if (begin < end) kernel.run(mean, reach(input), meanRow, [from + begin, from + end]);
+    return meeting.across(() => exchange(spread!));
+  }
+
+  function mixAcross(mixing: Mixing, input: Rows, output: Rows): boolean {
+    const plan = membership.plans.mix(membership.surviving(mixing), input);
+    if (plan === 'mean') {
+      if (!meanAcross(input)) return false;
+      for (let i = first; i < last; i++) kernel.copy(output, i, meanRow, 0);
+    } else {
+      const heard = meeting.across(() => {
+        exchange(plan.channel!);
+        announced?.fill(0);
+      });
+      if (!heard) return false;
+      kernel.run(plan.program, reach(input), output, columns);
+    }
+    meeting.meet();
+    return true;
+  }
+
+  /** Starts what own replicas have announced; the first thread does it for all whenever it announces something itself. */
+  function sendAhead(ready: Int32Array, channel: Channel, sendsOf: MixPlan['sendsOf']): void {
+    channel.startReceives();
+    for (let place = 0; place < ready.length; place++)
+      if (Atomics.load(ready, place) === 1)
+        for (const index of sendsOf.get(membership.division.first + place) ?? []) channel.startSend(index);
+    channel.progress();
+  }
+
+  return {
+    mix(mixing, input, output) {
+      if (!alone) {
+        while (!mixAcross(mixing, input, output));
+        return;
+      }
+      meeting.meet();
+      kernel.mix(mixing, input, output, columns);
+      meeting.meet();
+    },
+    mean(input) {
+      if (!alone) while (!meanAcross(input));
+      else {
+        meeting.meet();
+        kernel.mean(input, meanRow, columns);
+        meeting.meet();
+      }
+      return meanRow;
+    },
+    announce(mixing, input, replica) {
+      if (announced === undefined) return;
+      Atomics.store(announced, replica - membership.division.first, 1);
+      if (group === undefined) return;
+      const plan = membership.plans.mix(membership.surviving(mixing), input);
+      if (plan !== 'mean') sendAhead(announced, plan.channel!, plan.sendsOf);
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { type Mixing, without } from '../topology/mixing.ts';
+import { type Division, divisionOf } from './division.ts';
+import type { Group } from './group.ts';
+import { type Plans, plansFor } from './plans.ts';
+import type { SharedTransport } from './shared.ts';
+import type { LostBlock } from './transport.ts';
+
+/** Who is there, and what is kept ready for as long as nobody else is lost. */
+export class Membership {
+  readonly #shared: SharedTransport;
+  readonly #group: Group | undefined;
+  #division: Division;
+  #plans: Plans;
+  #lost: readonly LostBlock[] = [];
+  #survivors = new WeakMap<Mixing, Mixing>();
+
+  /** @param group in the thread that speaks with the other ranks */
+  constructor(shared: SharedTransport, group: Group | undefined) {
+    const { replicas, place, memory } = shared;
+    this.#shared = shared;
+    this.#group = group;
+    this.#division = divisionOf(replicas, place?.ranks ?? 1, place?.rank ?? 0);
+    this.#plans = plansFor(memory, this.#division, group);
+  }
+
+  get division(): Division {
+    return this.#division;
+  }
+
+  get plans(): Plans {
+    return this.#plans;
+  }
+
+  get lost(): readonly LostBlock[] {
+    return this.#lost;
+  }
+
+  /** Leaves out the ranks that are gone: the division and all plans are made anew. */
+  leaveOut(): void {
+    this.#plans.free();
+    const { gone, memory } = this.#shared;
+    const lost = Array.from(gone.keys()).filter((rank) => gone[rank] === 1);
+    const { replicas, ranks, rank, owner } = this.#division;
+    const ofRank = (lostRank: number) => Array.from(owner.keys()).filter((i) => owner[i] === lostRank);
+    this.#division = divisionOf(replicas, ranks, rank, lost);
+    this.#plans = plansFor(memory, this.#division, this.#group);
+    this.#lost = lost.map((lostRank) => ({ rank: lostRank, replicas: ofRank(lostRank) }));
+    this.#survivors = new WeakMap();
+  }
+
+  /** W without the replicas that are lost. */
+  surviving(mixing: Mixing): Mixing {
+    if (this.#lost.length === 0) return mixing;
+    let rest = this.#survivors.get(mixing);
+    if (rest === undefined) {
+      const lost = this.#lost.flatMap(({ replicas }) => replicas);
+      rest = without(mixing, lost);
+      this.#survivors.set(mixing, rest);
+    }
+    return rest;
+  }
+}
