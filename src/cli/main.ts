@@ -22,7 +22,7 @@ async function run(args: readonly string[]): Promise<void> {
     .version(packageVersion(), '-v, --version')
     .addHelpText(
       'after',
-      '\nExamples:\n  dbench compare\n  dbench run experiments/consensus-phases.yaml\n  dbench topology compare -n 96\n',
+      '\nExamples:\n  dbench compare\n  dbench run consensus-phases\n  dbench topology compare -n 96\n',
     );
   if (args[0] === 'help') return run(args.length > 1 ? [...args.slice(1), '--help'] : ['--help']);
   const [name] = args;
