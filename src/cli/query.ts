@@ -5,7 +5,7 @@ import { Tables } from '../store/tables.ts';
 import { tidyTables } from '../store/tidy.ts';
 import type { Answer } from '../store/views.ts';
 import { jsonOption, runsOption } from './options.ts';
-import { csv, number, table } from './print.ts';
+import { csv, number, table, wrap } from './print.ts';
 
 interface Options {
   readonly runs: string;
@@ -16,37 +16,27 @@ interface Options {
 const examples = `
 Examples:
   The implementations at every scale, over their seeds:
-    dbench query "select name, replicas, count(*) as seeds, avg(accuracy) as accuracy, stddev(accuracy) as sd
-      from runs where status = 'complete' group by all order by replicas, accuracy desc"
+    dbench query "select name, replicas, count(*) as seeds,
+        avg(accuracy) as accuracy, stddev(accuracy) as sd
+      from runs where status = 'complete'
+      group by all order by replicas, accuracy desc"
   When the variance between the replicas is largest:
     dbench query "select run, max(gini) as peak, arg_max(step, gini) as step
-      from (select run, step, avg(gini) as gini from dispersion group by all) group by run order by peak"
+      from (select run, step, avg(gini) as gini from dispersion group by all)
+      group by run order by peak"
   Accuracy for the bytes it cost, by one setting of the experiment:
-    dbench query 'select "learningRate.base" as base, name, accuracy, sent_bytes / 1e6 as megabytes
+    dbench query 'select "learningRate.base" as base, name, accuracy,
+        sent_bytes / 1e6 as megabytes
       from runs order by megabytes'
 `;
 
 function tablesHelp(): string {
-  const width = Math.max(...Object.keys(tidyTables).map((name) => name.length));
-  const rows = Object.entries(tidyTables).map(
-    ([name, { summary, columns }]) =>
-      `  ${name.padEnd(width)}  ${summary}\n${wrapped(
-        columns.map((column) => column.name),
-        100,
-        ' '.repeat(width + 4),
-      )}`,
+  const indented = (text: string) => wrap(text, 74).replaceAll(/^/gm, '    ');
+  const rows = Object.entries(tidyTables).map(([name, { summary, columns }]) =>
+    [`  ${name}`, indented(summary), indented(columns.map((column) => column.name).join(', '))].join('\n'),
   );
-  const settings = 'Settings of a run are columns of runs by their path: name, seed, replicas, "topology.kind", …';
+  const settings = 'Settings of a run are columns of runs by their path:\nname, seed, replicas, "topology.kind", …';
   return `\nTables:\n${rows.join('\n')}\n\n${settings}\n`;
-}
-
-function wrapped(words: readonly string[], width: number, indent: string): string {
-  const lines = [''];
-  for (const word of words) {
-    if (lines.at(-1)!.length + word.length > width) lines.push('');
-    lines[lines.length - 1] += `${lines.at(-1) === '' ? '' : ', '}${word}`;
-  }
-  return lines.map((line) => indent + line).join(',\n');
 }
 
 /** Mistakes in the question, which are the user's; others may be damage in a run's file. */
