@@ -1,7 +1,7 @@
 import { Random } from '../base/random.ts';
 import { type Numbers, pearson, ranks } from '../base/statistics.ts';
 
-/** Spearman's ρ with a permutation p-value; null where there are fewer than three points or one side is constant. */
+/** Spearman's ρ with a permutation p-value; null if there are fewer than three points or one side is constant. */
 export interface Correlation {
   readonly rho: number | null;
   /** Two-sided: how often a ρ at least as far from 0 comes from pairing the points at random. */

@@ -7,7 +7,7 @@ export interface Estimate {
   readonly seeds: number;
 }
 
-/** Over those seeds for which the figure is known; null where it is for none. */
+/** Over those seeds for which the figure is known; null if it is for none. */
 export function estimate(values: readonly (number | null | undefined)[]): Estimate | null {
   const known = values.filter((value) => value !== null && value !== undefined);
   const seeds = known.length;

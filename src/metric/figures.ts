@@ -1,7 +1,7 @@
 import { mean } from '../base/statistics.ts';
 import type { Series } from './series.ts';
 
-/** A figure that JSON can hold; null where it was not measured, or training had gone out of bounds. */
+/** A figure that JSON can hold; null if it was not measured, or training had gone out of bounds. */
 export const finite = (value: number | undefined): number | null =>
   value !== undefined && Number.isFinite(value) ? value : null;
 
@@ -9,7 +9,7 @@ export const sum = (values: Series): number => values.reduce((total, value) => t
 
 export const measured = (values: Series): Series => values.filter((value) => !Number.isNaN(value));
 
-/** NaN where nothing was measured. */
+/** NaN if nothing was measured. */
 export const meanOfMeasured = (values: Series): number => mean(measured(values));
 
 /** The first of the largest. */
@@ -20,7 +20,7 @@ export function peakOf(values: Series): { readonly index: number; readonly value
   return index < 0 ? undefined : { index, value: values[index]! };
 }
 
-/** Of a figure a tensor and step, row by row the steps: the mean over the tensors. */
+/** Of a figure per tensor and step, row by row the steps: the mean over the tensors. */
 export function tensorMeans(values: Float64Array, tensors: number): Series {
   if (tensors === 0) return new Float64Array(0);
   return Float64Array.from({ length: values.length / tensors }, (_, row) =>

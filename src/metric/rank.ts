@@ -1,18 +1,18 @@
 import { ranks } from '../base/statistics.ts';
 
-/** Gini coefficients of one run: row by row the probed steps, a column a tensor. */
+/** Gini coefficients of one run: row by row the probed steps, one column per tensor. */
 export interface GiniTable {
   readonly step: Float64Array;
   readonly gini: Float64Array;
 }
 
-/** Mean ranks of m implementations by Gini, 1 the least; NaN where no step was ranked. */
+/** Mean ranks of m implementations by Gini, 1 the least; NaN if no step was ranked. */
 export interface VarianceRank {
   /** Epochs with ranked steps, counted from 1. */
   readonly epoch: readonly number[];
   /** byEpoch[implementation][epoch] */
   readonly byEpoch: readonly (readonly number[])[];
-  /** Steps of the first fifth, of the rest, and all; a figure an implementation. */
+  /** Steps of the first fifth, of the rest, and all; a figure per implementation. */
   readonly early: readonly number[];
   readonly late: readonly number[];
   readonly all: readonly number[];
@@ -26,7 +26,7 @@ export const isEarly = (step: number, steps: number): boolean => step < earlySha
 
 /**
  * Ranks the implementations by Gini at every step and tensor that was measured in all of them, ties sharing their mean rank, and
- * takes the mean. `seeds` holds for every seed one table an implementation: ranks are taken within a seed, means over all seeds.
+ * takes the mean. `seeds` holds for every seed one table per implementation: ranks are taken within a seed, means over all seeds.
  */
 export function rankVariance(
   seeds: readonly (readonly GiniTable[])[],

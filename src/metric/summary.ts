@@ -5,7 +5,7 @@ import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
 
-/** A run at a glance, computed from its events; null where something is not known, or not yet. */
+/** A run at a glance, computed from its events; null if something is not known, or not yet. */
 export interface RunSummary {
   readonly id: string;
   readonly name: string;
@@ -43,7 +43,7 @@ export interface RunSummary {
 /** What is known without the events: all there is while another process is writing them. */
 export function outlineRun(run: Run): RunSummary {
   const status = statusOf(run);
-  // Of a run that goes on, what it ended with before no longer holds.
+  // What a run ended with no longer holds once it is resumed.
   const result = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
   const host = hostOf(run);
   return {
@@ -74,7 +74,7 @@ export function outlineRun(run: Run): RunSummary {
 
 export const summarizeRun = async (run: Run): Promise<RunSummary> => summaryOf(run, await readSeries(run.database));
 
-/** What the series show, where there are any. */
+/** What the series show, if there are any. */
 export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
   const outline = outlineRun(run);
   if (series === undefined) return outline;

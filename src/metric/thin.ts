@@ -11,7 +11,7 @@ export interface Thinning {
   last(values: Series): Series;
 }
 
-/** Buckets of equal size, no more than `most`; every point its own where there are few. */
+/** Buckets of equal size, no more than `most`; every point its own if there are few. */
 export function thin(length: number, most: number): Thinning {
   const pointsPerBucket = Math.max(1, Math.ceil(length / most));
   const buckets = Math.ceil(length / pointsPerBucket);

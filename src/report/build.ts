@@ -99,7 +99,7 @@ async function load(runs: readonly Run[], notes: string[]): Promise<Member[]> {
 }
 
 const whyEmpty = (run: Run): string =>
-  statusOf(run) === 'running' ? 'it is still going, and its events can be read when it has ended' : 'it has no steps';
+  statusOf(run) === 'running' ? 'it is still running, and its events can be read when it has ended' : 'it has no steps';
 
 /** Accuracies of different tasks do not belong into one table unless that is wanted. */
 function refuseMixed(runs: readonly Run[]): void {

@@ -114,7 +114,7 @@ function rankOf(parts: readonly Seeds[], seeds: readonly number[]): Comparison['
   };
 }
 
-/** Accuracy over the scales, an implementation at a time; empty where there is one scale. */
+/** Accuracy over the scales, one implementation after the other; empty if there is one scale. */
 export function scalingOf(groups: readonly Group[]): Scaling[] {
   if (new Set(groups.map(({ replicas }) => replicas)).size < 2) return [];
   return partition([...groups.keys()], (index) => groups[index]!.name).map((indices) => {

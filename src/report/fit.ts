@@ -47,7 +47,7 @@ function thinned(run: RunReport, size: number): RunReport {
   };
 }
 
-/** A report that a page can hold: where it has too many numbers its curves get fewer points, and it says so. */
+/** A report that a page can hold: if it has too many numbers, its curves get fewer points, and it says so. */
 export function fitted(report: Report): Report {
   const numbers = report.runs.reduce((sum, { steps, variance }) => sum + count(steps) + count(variance), 0);
   const size = Math.ceil(numbers / mostNumbers);

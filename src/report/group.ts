@@ -11,7 +11,7 @@ import { describe, differences, withoutSeed } from './settings.ts';
 export interface Seeds {
   readonly experiment: Experiment;
   readonly members: readonly Member[];
-  /** Those whose figures count: the complete ones, or all where none is. */
+  /** Those whose figures count: the complete ones, or all if none is. */
   readonly counted: readonly Member[];
   readonly complete: number;
 }

@@ -194,7 +194,7 @@ export function reportHtml(whole: Report): string {
   const report = fitted(whole);
   const data: PageData = { report, pictures: picturesOf(report) };
   const all = recipes(report);
-  // Nothing but what is in the file: also where a name or note should hold markup.
+  // Nothing but what is in the file: even if a name or a note holds markup.
   const policy = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
   return html`<!doctype html>
 <html lang="en" data-theme="light">

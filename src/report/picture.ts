@@ -18,7 +18,7 @@ interface Phase {
   readonly config: TopologyConfig;
 }
 
-/** The topologies of a run, one after the other; everyone with everyone where gradients are averaged over all. */
+/** The topologies of a run, one after the other; everyone with everyone if gradients are averaged over all. */
 function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][number]['experiment']): readonly Phase[] {
   const phases: Phase[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
@@ -56,7 +56,7 @@ function draw(config: TopologyConfig, replicas: number, seed: number): Drawing {
   const { shapes, every } = drawSmall(topology);
   const { degree, periodSteps } = summary;
   return {
-    // Closed in full, as HTML wants it where SVG does not care.
+    // Closed in full, as HTML wants it; SVG does not care.
     shapes: shapes.replaceAll(/<(\w+)([^<>]*)\/>/g, '<$1$2></$1>'),
     facts: [
       `${summary.kind}, degree ${degree.min === degree.max ? number(degree.max) : number(degree.mean, 3)}`,

@@ -9,11 +9,11 @@ export type { Correlation, Estimate };
 
 /**
  * What a report says, as plain data computed from stored events: `--json` prints it, the page and the exported figures draw it.
- * Lists of numbers are columns of equal length; null where something was not measured.
+ * Lists of numbers are columns of equal length; null if something was not measured.
  */
 export interface Report {
   readonly title: string;
-  /** What is missing, still going or thinned out, said plainly. */
+  /** What is missing, still running or thinned out. */
   readonly notes: readonly string[];
   readonly runs: readonly RunReport[];
   /** Runs that differ in nothing but their seed: one implementation at one scale. */
@@ -92,7 +92,7 @@ export interface RunReport {
 export interface Group {
   /** The name of the variant, with those settings that tell it from others of the same name and scale: D_ring. */
   readonly name: string;
-  /** The name, with the scale where the report has several: D_ring, n = 64. */
+  /** The name, with the scale if the report has several: D_ring, n = 64. */
   readonly label: string;
   readonly replicas: number;
   /** Indices into runs. */
@@ -125,7 +125,7 @@ export interface Group {
 }
 
 export interface Comparison {
-  /** n = 64, and settings where the report has several tasks of that scale. */
+  /** n = 64, and settings if the report has several tasks of that scale. */
   readonly label: string;
   readonly replicas: number;
   /** Indices into groups. */
@@ -149,7 +149,7 @@ export interface Comparison {
     /** byTensor[group][tensor] */
     readonly byTensor: readonly Column[];
   };
-  /** Against the final accuracy, one point a decentralized group (mean over seeds). */
+  /** Against the final accuracy, one point per decentralized group (mean over seeds). */
   readonly connectionsAccuracy: Correlation;
   readonly varianceAccuracy: Correlation & { readonly early: Correlation; readonly late: Correlation };
 }
@@ -164,7 +164,7 @@ export interface Difference {
 
 export interface Scaling {
   readonly name: string;
-  /** Indices into groups, one a scale. */
+  /** Indices into groups, one per scale. */
   readonly groups: readonly number[];
   readonly replicas: readonly number[];
   readonly accuracy: readonly (Estimate | null)[];

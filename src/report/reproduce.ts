@@ -45,7 +45,7 @@ function same(data: Data, experiments: readonly Experiment[]): boolean {
   }
 }
 
-/** What gives these experiments again at every seed: variants, and a sweep over seeds and scales where there are several. */
+/** What gives these experiments again at every seed: variants, and a sweep over seeds and scales if there are several. */
 function fileOf(scales: readonly (readonly Experiment[])[], seeds: readonly number[]): Data {
   const variants = scales[0]!.map((experiment) => ({ ...experiment, seed: seeds[0]! }));
   const sweep = {

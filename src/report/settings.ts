@@ -20,7 +20,7 @@ export function describe(settings: unknown, paths: readonly string[]): string {
 /** Of a checksum the first digits are enough to tell files apart. */
 const shortened = (text: string) => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0, 8) : text);
 
-/** What is to be learned, and how long: accuracies are comparable only where this is equal. */
+/** What is to be learned, and how long: accuracies are comparable only if this is equal. */
 export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) => ({
   data: byContent(data),
   model,

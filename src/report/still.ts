@@ -12,7 +12,7 @@ import type { Report } from './report.ts';
 
 /** A figure on its own. */
 export interface Still {
-  /** Of the file, without its ending: what it shows, what was chosen, and the scale where there are several. */
+  /** Of the file, without its ending: what it shows, what was chosen, and the scale if there are several. */
   readonly name: string;
   readonly svg: string;
 }

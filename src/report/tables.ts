@@ -57,7 +57,7 @@ ${isControlled(report) ? html`<td>${known(group.gossips, short)}</td>` : ''}
 <td>${known(group.seconds, seconds)}</td></tr>`;
 }
 
-/** The groups of each comparison, below its label where there are several. */
+/** The groups of each comparison, below its label if there are several. */
 function byComparison(
   report: Report,
   columns: number,

@@ -1,7 +1,7 @@
 import type { Correlation, Estimate } from './report.ts';
 
-/** Numbers as sentences have them: with a true minus, accuracies in percent, differences in points. */
-export const minus = (text: string) => text.replace('-', '−');
+/** Numbers as sentences have them: with a true minus, though not before 0; accuracies in percent, differences in points. */
+export const minus = (text: string) => text.replace(/^-(?=0(\.0+)?(?![.\d]))/, '').replace('-', '−');
 
 export const list = (words: readonly string[]) =>
   words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`;

@@ -376,10 +376,10 @@ describe('what cannot be read', () => {
     expect(found.runs).toHaveLength(1);
     expect(found.notes).toEqual([
       expect.stringMatching(/^C_complete-\w+ is left out: .*events\.duckdb cannot be read/),
-      expect.stringMatching(/^D_complete-\w+ is left out: it is still going/),
+      expect.stringMatching(/^D_complete-\w+ is left out: it is still running/),
     ]);
     await expect(buildReport([damaged!, going!])).rejects.toThrow(
-      /nothing to report on yet\n .*cannot be read.*\n .*still going/,
+      /nothing to report on yet\n .*cannot be read.*\n .*still running/,
     );
   });
 

@@ -340,7 +340,7 @@ describe('the command', () => {
       expect(status).toBe(0);
       const found = JSON.parse(stdout) as Report;
       expect(found.runs.map((each) => each.id)).toEqual([other]);
-      expect(found.notes[0]).toMatch(/^D_ring-\w+ is left out: it is still going/);
+      expect(found.notes[0]).toMatch(/^D_ring-\w+ is left out: it is still running/);
       expect(await sql(`select distinct run from '${join(folder, 'some', 'norms.parquet')}'`)).toEqual([
         { run: other },
       ]);

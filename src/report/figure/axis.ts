@@ -22,7 +22,7 @@ export function tick(value: number): string {
 
 export { bytes, number };
 
-/** Ticks of a logarithmic axis: powers of ten, with halves between where there are few. */
+/** Ticks of a logarithmic axis: powers of ten, with halves between if there are few. */
 export function logTicks(low: number, high: number): number[] {
   const [first, last] = [Math.floor(Math.log10(low)), Math.ceil(Math.log10(high))];
   const factors = last - first > 4 ? [1] : last - first > 2 ? [1, 3] : [1, 2, 5];
@@ -42,7 +42,7 @@ export function extent(values: readonly number[]): readonly [number, number] | u
   );
 }
 
-/** A logarithmic axis with its ticks; linear where there is nothing to take the logarithm of. */
+/** A logarithmic axis with its ticks; linear if there is nothing to take the logarithm of. */
 export function logAxis(values: readonly number[]): Plot.ScaleOptions {
   const range = extent(values);
   if (range === undefined) return {};
@@ -50,7 +50,7 @@ export function logAxis(values: readonly number[]): Plot.ScaleOptions {
   return { type: 'log', domain: [low, high], ticks: logTicks(low, high) };
 }
 
-/** For counts from a few to thousands: powers of two; linear where they hardly differ, or some are 0. */
+/** For counts from a few to thousands: powers of two; linear if they hardly differ, or some are 0. */
 export function countAxis(counts: readonly number[]): Plot.ScaleOptions {
   const [low, high] = extent(counts) ?? [0, 0];
   if (!(low > 0 && high / low > 4)) return { zero: true, nice: true, ticks: 5 };

@@ -6,9 +6,9 @@ import { styleOf } from './figure.ts';
 
 type Column = readonly (number | null)[];
 
-/** What one run says over its steps; where there is no band, the value is its own. */
+/** What one run says over its steps; if there is no band, the value is its own. */
 export interface Columns {
-  /** Runs of a group are put together where these are equal. */
+  /** Runs of a group are put together if these are equal. */
   readonly step: readonly number[];
   readonly x: Column;
   readonly y: Column;

@@ -50,7 +50,7 @@ export interface Figure {
   draw(view: View, choices: Choices, frame: Frame): SvgElement;
 }
 
-/** What is chosen, where nothing else is. */
+/** What is chosen unless the reader chooses. */
 export function defaults(choices: readonly Choice[]): Choices {
   return Object.fromEntries(choices.map(({ id, options }) => [id, options[0]!.value]));
 }

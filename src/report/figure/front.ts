@@ -32,7 +32,7 @@ export const front: Figure = {
   id: 'accuracy-cost',
   title: 'Accuracy against bytes',
   caption:
-    'What accuracy costs: final test accuracy of the local models against what a replica sends over the run, or the time of training. The dashed line joins the Pareto front, filled: by their means nobody else is cheaper and at least as accurate. Bars are 95 % intervals over the seeds, small dots single seeds; where bars overlap, the front may be another.',
+    'What accuracy costs: final test accuracy of the local models against what a replica sends over the run, or the time of training. The dashed line joins the Pareto front, filled: by their means nobody else is cheaper and at least as accurate. Bars are 95 % intervals over the seeds, small dots single seeds; if bars overlap, the front may be another.',
   applies: (view) => dotsAt(view, 'bytes').length > 1,
   choices: () => [
     {

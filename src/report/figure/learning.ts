@@ -66,7 +66,7 @@ export const learning: Figure = {
   id: 'learning',
   title: 'Accuracy and loss',
   caption:
-    'How well the replicas do as training goes on. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation. The axis spans what the second half of training needs; where a line comes from outside, training began there.',
+    'How well the replicas do as training goes on. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation. The axis spans what the second half of training needs; a line that comes from outside began there.',
   wide: true,
   applies: (view) => has(view, 'local', 'loss') || has(view, 'training', 'loss'),
   choices(view) {
@@ -145,7 +145,7 @@ export const learning: Figure = {
         ...(point.high > point.low ? [`${choices.band} ${value(point.low)} to ${value(point.high)}`] : []),
         ...(point.runs > 1 ? [`${point.runs} seeds`] : []),
       ].join('\n');
-    // Side by side where there is room for two.
+    // Side by side if there is room for two.
     const side = frame.width >= 640 ? 'fx' : 'fy';
     const both = shown.length > 1;
     const layers = shown.map((of) => {

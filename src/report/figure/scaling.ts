@@ -8,7 +8,7 @@ export const scaling: Figure = {
   id: 'scaling',
   title: 'Accuracy over scale',
   caption:
-    'Final test accuracy of the local models of each implementation at every scale. Bars are 95 % intervals over the seeds. The samples are dealt to all replicas, so that more replicas take fewer steps an epoch.',
+    'Final test accuracy of the local models of each implementation at every scale. Bars are 95 % intervals over the seeds. The samples are dealt to all replicas, so that more replicas take fewer steps per epoch.',
   whole: true,
   applies: ({ report }) => report.scaling.some(({ replicas }) => replicas.length > 1),
   choices: () => [],

@@ -29,7 +29,7 @@ export const topologies: Figure = {
   id: 'topologies',
   title: 'Topologies',
   caption:
-    'Who averages with whom: a dot is a replica, a line a connection. The larger the spectral gap, the faster differences between the replicas fade. Centralized training averages the gradients of all; where the topology changes over the epochs, some of its stages are drawn.',
+    'Who averages with whom: a dot is a replica, a line a connection. The larger the spectral gap, the faster differences between the replicas fade. Centralized training averages the gradients of all; if the topology changes over the epochs, some of its stages are drawn.',
   wide: true,
   applies: (view) => shown(view).length > 0,
   choices: () => [],

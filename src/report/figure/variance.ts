@@ -34,7 +34,7 @@ export const variance: Figure = {
   id: 'variance',
   title: 'Variance over the steps',
   caption:
-    'How unequal the replicas’ norms of a parameter tensor are, measured after the local step and before averaging: 0 where all are equal. The symbol marks each line’s largest value; the shaded part is the first fifth of the steps. The band runs over the seeds. The mean over the tensors counts all alike: in the first steps tensors that start at 0 differ most for their size and make up most of it, so look at single tensors before you read much into an early peak.',
+    'How unequal the replicas’ norms of a parameter tensor are, measured after the local step and before averaging: 0 if all are equal. The symbol marks each line’s largest value; the shaded part is the first fifth of the steps. The band runs over the seeds. The mean over the tensors counts all alike: in the first steps tensors that start at 0 differ most for their size and make up most of it, so look at single tensors before you read much into an early peak.',
   applies: hasNorms,
   choices: (view) => [
     statisticChoice,

@@ -33,7 +33,7 @@ function list(name: string, { label, options }: Choice, value: string, choose: (
 
 const offers = (offered: readonly Choice[]) => JSON.stringify(offered);
 
-/** What can be chosen for a figure; left as it is, focus included, where the same is on offer as before. */
+/** What can be chosen for a figure; left as it is, focus included, if the same is on offer as before. */
 export function controls(
   panel: HTMLElement,
   figure: string,

@@ -20,7 +20,7 @@ const state = {
 
 const view = (): View => ({ ...data, comparison: state.comparison, hidden: state.hidden });
 const theme = () => (document.documentElement.dataset.theme === 'dark' && !state.printing ? dark : light);
-/** Of paper, where nobody asks the window. */
+/** Of paper, which has no window to ask. */
 const paperWidth = 660;
 
 function draw(figure: Figure, place: HTMLElement): void {
@@ -115,7 +115,7 @@ function copyButtons(): void {
         button.textContent = 'Copied';
         setTimeout(() => (button.textContent = 'Copy'), 1500);
       };
-      // Where the clipboard is refused, as for some pages from disk, the text is at least selected.
+      // If the clipboard is refused, as for some pages from disk, the text is at least selected.
       const select = () => getSelection()?.selectAllChildren(one('pre', button.parentElement!));
       navigator.clipboard === undefined ? select() : navigator.clipboard.writeText(text).then(done, select);
     });
