@@ -1,4 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import type { Experiment } from '../experiment/schema.ts';
+import { connectionsOf } from './connections.ts';
+import { controlOf } from './control.ts';
 import { correlate } from './correlation.ts';
 import { estimate } from './estimate.ts';
 import { cumulative, peakOf, tensorMeans } from './figures.ts';
@@ -129,6 +132,27 @@ describe('thinning', () => {
     expect([...mean(floats(Number.NaN, Number.NaN, 1, 1, 1))]).toEqual([Number.NaN, 1, 1]);
     for (const length of [1, 399, 400, 401, 799, 1000, 12345])
       expect(thin(length, 400).mean(new Float64Array(length)).length).toBeLessThanOrEqual(400);
+  });
+});
+
+describe('consensus control', () => {
+  const steps = {
+    connections: floats(2, 2, 2, 4),
+    gossips: floats(3, 5, 5, 1),
+    controlledDistance: floats(0.9, 1.1, 1, Number.NaN),
+    targetDistance: floats(1, 1, 1, Number.NaN),
+  };
+  const held = { consensus: { kind: 'fixed', fraction: 0.5, maxDistance: 2, cap: 5 } } as unknown as Experiment;
+  const free = { consensus: { kind: 'none' } } as Experiment;
+
+  it('counts the steps that its cap ended above the target', () => {
+    expect(controlOf(held, { steps })).toEqual({ steps: 3, capped: 1 });
+    expect(controlOf(free, { steps })).toBeNull();
+  });
+
+  it('counts every gossip as connections', () => {
+    expect([...connectionsOf(held, { steps })]).toEqual([6, 10, 10, 4]);
+    expect([...connectionsOf(free, { steps })]).toEqual([2, 2, 2, 4]);
   });
 });
 

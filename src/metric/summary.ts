@@ -1,6 +1,7 @@
 import { checkpointsIn } from '../engine/checkpoint.ts';
 import { hostOf, type Run, readResult, type Status, statusOf } from '../store/runs.ts';
 import { connectionsOf } from './connections.ts';
+import { type Control, controlOf } from './control.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
@@ -30,6 +31,7 @@ export interface RunSummary {
   readonly sentBytes: number | null;
   readonly sentMessages: number | null;
   readonly gossips: number | null;
+  readonly control: Control | null;
   readonly stepMs: number | null;
   /** Share of the step that is forward, backward and update. */
   readonly computeShare: number | null;
@@ -64,6 +66,7 @@ export function outlineRun(run: Run): RunSummary {
     sentBytes: null,
     sentMessages: null,
     gossips: null,
+    control: null,
     stepMs: null,
     computeShare: null,
     trainingSeconds: null,
@@ -98,6 +101,7 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     sentBytes: sum(steps.sentBytes),
     sentMessages: sum(steps.sentMessages),
     gossips: sum(steps.gossips),
+    control: controlOf(run.experiment, series),
     stepMs: finite(meanOfMeasured(steps.ms)),
     computeShare: finite(sum(steps.computeMs) / sum(steps.ms)),
     trainingSeconds: sum(steps.ms) / 1000,

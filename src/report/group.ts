@@ -1,4 +1,5 @@
 import type { Experiment } from '../experiment/schema.ts';
+import type { Control } from '../metric/control.ts';
 import { type Estimate, estimate } from '../metric/estimate.ts';
 import { finite, meanOfMeasured, sum } from '../metric/figures.ts';
 import { percentOf, pooled, shareOf } from '../metric/hits.ts';
@@ -76,6 +77,13 @@ function accuracyOf(members: readonly Member[]): Estimate | null {
   return hits === undefined || spread === null ? null : { ...spread, mean: shareOf(hits) };
 }
 
+/** Steps of all these runs together. */
+function controlOf(members: readonly Member[]): Control | null {
+  const controls = members.flatMap(({ summary }) => summary.control ?? []);
+  const total = (of: keyof Control) => controls.reduce((all, control) => all + control[of], 0);
+  return controls.length === 0 ? null : { steps: total('steps'), capped: total('capped') };
+}
+
 /** `first` is the index of its first run in the report. */
 export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly number[]): Group {
   const { experiment, members, counted, complete } = seeds;
@@ -92,6 +100,7 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     loss: over(figures.loss),
     connections: over(figures.connections),
     gossips: over(figures.gossips),
+    control: controlOf(counted),
     sentBytes: over(figures.sentBytes),
     seconds: over(figures.seconds),
     peakGini: over(figures.peakGini),

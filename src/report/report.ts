@@ -1,5 +1,6 @@
 import type { Dispersion } from '../base/statistics.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import type { Control } from '../metric/control.ts';
 import type { Correlation } from '../metric/correlation.ts';
 import type { Estimate } from '../metric/estimate.ts';
 import type { RunSummary } from '../metric/summary.ts';
@@ -106,6 +107,8 @@ export interface Group {
   readonly connections: Estimate | null;
   /** Averagings with the neighbours per step. */
   readonly gossips: Estimate | null;
+  /** Over all runs; null without consensus control. */
+  readonly control: Control | null;
   readonly sentBytes: Estimate | null;
   /** Of training alone, without evaluation. */
   readonly seconds: Estimate | null;

@@ -1,5 +1,6 @@
 import { bytes, number } from '../base/format.ts';
 import { clearlyBest, differenceIn, isClear } from './difference.ts';
+import { counts } from './evidence.ts';
 import { seconds, short, tick } from './figure/axis.ts';
 import { swatch } from './figure/compose.ts';
 import { implementations, styleOf } from './figure/figure.ts';
@@ -39,6 +40,9 @@ function range(report: Report, group: Group): Markup | string {
 /** Whether consensus is controlled in some run: then gossips per step are worth a column. */
 const isControlled = ({ runs }: Report) => runs.some(({ experiment }) => experiment.consensus.kind !== 'none');
 
+const capped = ({ control }: Group) =>
+  control === null ? '' : html`<small>at the cap in ${control.capped} of ${control.steps} steps</small>`;
+
 function summaryRow(report: Report, group: Group, best: boolean): Markup {
   const several = report.comparisons.length > 1;
   const { accuracy, seeds, complete, runs } = group;
@@ -47,7 +51,7 @@ function summaryRow(report: Report, group: Group, best: boolean): Markup {
 ${several ? '' : html`<td>${number(group.replicas)}</td>`}
 <td>${seeds.length}${partial}</td>
 <td>${known(group.connections, short)}</td>
-${isControlled(report) ? html`<td>${known(group.gossips, short)}</td>` : ''}
+${isControlled(report) ? html`<td>${known(group.gossips, short)}${capped(group)}</td>` : ''}
 <td${new Markup(best ? ' class="best"' : '')}>${known(accuracy, points)}${accuracy?.half == null ? '' : html` ± ${points(accuracy.half)}`}${range(report, group)}</td>
 <td>${known(group.mergedAccuracy, points)}${half(group.mergedAccuracy, points)}</td>
 <td>${known(group.loss, (value) => value.toFixed(3))}${half(group.loss, (value) => value.toFixed(3))}</td>
@@ -83,14 +87,14 @@ export function summary(report: Report): Markup {
 <th scope="col">peak Gini</th><th scope="col">final Ξ</th><th scope="col">sent<small>by one replica</small></th><th scope="col">training time</th></tr></thead>
 <tbody>${rows}</tbody></table></div>
 <p class="hint">Accuracy and loss are means over the local models at the last evaluation, and over the seeds; ± is half of the 95 % interval over the seeds (Student’s t).
-Connections are neighbours per replica, mean over the steps${controlled ? '; under consensus control each gossip of a step counts' : ''}. Bold, if anything, is an accuracy that is above every other beyond noise (see the differences).
+Connections are neighbours per replica, mean over the steps${controlled ? '; under consensus control each gossip of a step counts, and a step that ended at the cap of gossips missed its target' : ''}. Bold, if anything, is an accuracy that is above every other beyond noise (see the differences).
 Peak Gini is a mean over all tensors alike: in the first steps tensors that start at 0 differ most for their size and make up most of it.</p></section>`;
 }
 
 /** How much more accurate the implementation of a row is than that of a column: a table for each comparison. */
 export function differences(report: Report): Markup | string {
   const tables = report.comparisons.map((comparison, index) => {
-    const complete = comparison.groups.filter((group) => report.groups[group]!.complete > 0);
+    const complete = comparison.groups.filter((group) => counts(report.groups[group]!));
     if (complete.length < 2) return '';
     const name = (group: number) => report.groups[group]!.name;
     const cell = (a: number, b: number) => {
