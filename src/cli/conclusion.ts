@@ -75,6 +75,7 @@ export function nextCommands(runs: readonly Ended[], root: string): string {
     runs.length === 1
       ? [[`dbench show ${runs[0]!.summary.id}${where}`, 'all that is known about this run']]
       : [
+          ...(seeds > 1 ? [[`dbench report${where}`, 'means and intervals over the seeds'] as const] : []),
           [`dbench report --html report.html${where}`, 'a page with all figures'],
           ...(seeds > 1 ? [] : [[again('--set', 'sweep={seed: [1, 2, 3]}'), 'three seeds, for intervals'] as const]),
         ];

@@ -33,6 +33,6 @@ export class Pace {
     if (this.#done === 0 || this.#startedAt === undefined) return '';
     const mean = this.#seconds / this.#done;
     const ofThis = Math.max(0, mean - this.#elapsed(this.#startedAt));
-    return `  about ${duration(this.#left * mean + ofThis)} left in all`;
+    return `all in ${duration(this.#left * mean + ofThis)}`;
   }
 }

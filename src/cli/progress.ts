@@ -22,6 +22,7 @@ export class RunProgress {
   #step: StepEvent | undefined;
   #evaluation: EvaluationEvent | undefined;
   #drawnAt = 0;
+  #ended = false;
   #drawn = false;
 
   constructor(name: string, { out = process.stderr, brief = false, after = () => '' }: ProgressOptions = {}) {
@@ -41,7 +42,8 @@ export class RunProgress {
     }
     if (event.type === 'step') this.#step = event;
     if (event.type === 'evaluation') this.#evaluation = event;
-    if (this.#out.isTTY) this.#draw(event.type === 'end' || event.type === 'evaluation');
+    if (event.type === 'end') this.#ended = true;
+    if (this.#out.isTTY) this.#draw(this.#ended || event.type === 'evaluation');
     else if (event.type === 'evaluation' && !this.#brief) this.#line(this.#text(this.#state()));
     if (event.type === 'lost') {
       this.close();
@@ -83,8 +85,7 @@ export class RunProgress {
     const parts: readonly Part[] = [
       { text: '█'.repeat(filled) + '░'.repeat(size - filled), rank: 3 },
       ...this.#state(),
-      { text: this.#remaining(done), rank: 5 },
-      { text: this.#after(), rank: 1 },
+      ...(this.#ended ? [] : [{ text: this.#after() || this.#remaining(done), rank: 1 }]),
     ];
     this.#out.write(`\r\x1b[2K${this.#text(parts, width)}`);
   }
