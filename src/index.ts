@@ -10,7 +10,7 @@ export { exportTables } from './report/export.ts';
 export type { Report } from './report/report.ts';
 export { type Progress, type RunOptions, resume, run } from './run.ts';
 export { findRun, listRuns, type Run, type Standing, type Status, standing } from './store/runs.ts';
-export { type TableFormat, Tables } from './store/tables.ts';
+export { type TableFormat, Tables, withTables } from './store/tables.ts';
 export { type TidyColumn, tidyTables } from './store/tidy.ts';
 export type { Answer } from './store/views.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';

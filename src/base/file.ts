@@ -41,8 +41,8 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * With all folders above it; nothing happens where it is. Unlike Node's own it always returns: that one tries without end where
- * folders cannot be made at all, as below /proc.
+ * With all folders above it; nothing happens if it is there. Unlike Node's own function it always returns: that one tries without end
+ * if folders cannot be made at all, as below /proc.
  */
 export function makeFolders(folder: string): void {
   const path = resolve(folder);

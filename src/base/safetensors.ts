@@ -75,7 +75,7 @@ function readHeader(text: string, dataBytes: number) {
   return { metadata, entries };
 }
 
-/** By where they begin and, for those without elements, end. */
+/** In the order in which they stand in the file; of two that begin at one place, the empty one is first. */
 const order = ({ data_offsets: [start, end] }: Entry) => start + end;
 
 /** A file of tensors, open for reading; one that is cut short or damaged is refused. */

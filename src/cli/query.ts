@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { UserError } from '../base/error.ts';
 import { scanRuns } from '../store/runs.ts';
-import { Tables } from '../store/tables.ts';
+import { withTables } from '../store/tables.ts';
 import { tidyTables } from '../store/tidy.ts';
 import type { Answer } from '../store/views.ts';
 import { jsonOption, runsOption } from './options.ts';
@@ -50,31 +50,28 @@ const oneMessage = (error: unknown) =>
     .filter((line) => line !== '')
     .join('\n  ');
 
-/** Answers; files that turn out to be damaged only now are found and left out. */
-async function answer(root: string, sql: string, thorough = false): Promise<Answer> {
+async function answer(root: string, sql: string): Promise<Answer> {
   if (sql.trim() === '')
     throw new UserError('the question is empty', { hint: 'as in: dbench query "select * from runs"' });
   const { runs, problems } = scanRuns(root);
   if (runs.length === 0)
     throw new UserError(problems[0] ?? `there are no runs in ${root}`, { hint: 'start one with: dbench run FILE' });
-  const tables = await Tables.open(runs, { thorough });
-  try {
+  const mistake = (error: unknown) =>
+    new UserError(oneMessage(error), {
+      cause: error,
+      hint: (error as Error).message.startsWith('Permission')
+        ? 'a question reads the runs and nothing else; redirect --csv or --json to keep the answer'
+        : 'see the tables with: dbench query --help',
+    });
+  const asked = withTables(runs, async (tables) => {
     await tables.seal();
-    const found = await tables.ask(sql);
+    const found = await tables.ask(sql).catch((error) => {
+      throw aboutTheQuestion.test((error as Error).message) ? mistake(error) : error;
+    });
     for (const problem of [...problems, ...tables.problems]) console.error(`dbench: left out: ${problem}`);
     return found;
-  } catch (error) {
-    if (thorough || aboutTheQuestion.test((error as Error).message))
-      throw new UserError(oneMessage(error), {
-        cause: error,
-        hint: (error as Error).message.startsWith('Permission')
-          ? 'a question reads the runs and nothing else; redirect --csv or --json to keep the answer'
-          : 'see the tables with: dbench query --help',
-      });
-  } finally {
-    tables.close();
-  }
-  return answer(root, sql, true);
+  });
+  return asked.catch((error) => Promise.reject(error instanceof UserError ? error : mistake(error)));
 }
 
 const cell = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));

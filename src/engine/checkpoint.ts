@@ -23,7 +23,7 @@ export interface Block {
 
 export interface Common {
   readonly consensus: ConsensusMemory;
-  /** Mean gradient and mean parameters of the step before, where the next step needs them. */
+  /** Mean gradient and mean parameters of the step before, if the next step needs them. */
   readonly means: Means | undefined;
 }
 
@@ -71,7 +71,7 @@ export function finishCheckpoint(folder: string, step: number, keep: number): vo
     if (name.endsWith('.part')) rmSync(join(folder, name), { recursive: true, force: true });
 }
 
-/** False where there is nothing of this name, because another rank was first. */
+/** False if there is nothing of this name, because another rank was first. */
 function renamed(from: string, to: string): boolean {
   try {
     renameSync(from, to);
@@ -88,7 +88,7 @@ function remove(folder: string, step: number): void {
   if (renamed(whole(folder, step), part(folder, step))) rmSync(part(folder, step), { recursive: true, force: true });
 }
 
-/** Removes the checkpoints after a step: it is about to be gone on from, and they will be made again. */
+/** Removes the checkpoints after a step from which the run is resumed: they will be made again. */
 export function rewindCheckpoints(folder: string, step: number): void {
   for (const later of checkpointsIn(folder).filter((each) => each > step)) remove(folder, later);
 }
@@ -113,7 +113,7 @@ export function readCheckpoint(
   { first, last }: { readonly first: number; readonly last: number },
   rows: Readonly<Record<string, RowReader>>,
 ): Common {
-  // Blocks may overlap, where an attempt with other ranks had come as far: they hold the same bits.
+  // Blocks overlap if an attempt with other ranks had come as far: they hold the same bits.
   const found = new Set<number>();
   let common: Common | undefined;
   for (const name of readdirSync(whole(folder, step))) {
@@ -147,7 +147,7 @@ function requireShape(file: TensorFile, path: string, tensor: string, wanted: re
   const shape = file.shape(tensor);
   if (shape?.join() === wanted.join()) return;
   const found = shape === undefined ? `no tensor "${tensor}"` : `a tensor "${tensor}" of shape [${shape}]`;
-  throw new UserError(`${path} has ${found}, where [${wanted}] is needed`, {
+  throw new UserError(`${path} has ${found}, but [${wanted}] is needed`, {
     hint: 'it is of another experiment or version',
   });
 }

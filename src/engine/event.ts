@@ -6,7 +6,7 @@ export type Event = StartEvent | StepEvent | NormsEvent | EvaluationEvent | Chec
 /** The first event: what is about to happen. */
 export interface StartEvent {
   readonly type: 'start';
-  /** Steps done before, where a run is resumed. */
+  /** Steps done before, if the run is resumed. */
   readonly step: number;
   readonly steps: number;
   readonly stepsPerEpoch: number;
@@ -71,7 +71,7 @@ export interface CheckpointEvent {
   readonly step: number;
 }
 
-/** A rank that is gone; the others go on without it. */
+/** A rank that is gone; the others continue without it. */
 export interface LostEvent {
   readonly type: 'lost';
   /** The step in which it was noticed. */
@@ -92,7 +92,7 @@ export interface EndEvent {
   readonly step: number;
   /** Why it diverged, or what it ended without. */
   readonly reason?: string;
-  /** What was lost on the way, where anything was. */
+  /** The ranks that were lost on the way. */
   readonly lost?: readonly Omit<LostEvent, 'type'>[];
   /** Of all replicas' parameters in order: equal for equal experiments, wherever they ran. Without those that are lost. */
   readonly paramsSha256: string;

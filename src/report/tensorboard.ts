@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import protobuf from 'protobufjs';
 import { makeFolder, writeWhole } from '../base/file.ts';
 import { type Run, readContext } from '../store/runs.ts';
-import { Tables } from '../store/tables.ts';
+import { withTables } from '../store/tables.ts';
 
 /**
  * The part of TensorFlow's event files that scalars need; field numbers as in event.proto and summary.proto.
@@ -119,8 +119,7 @@ export interface TensorBoardFiles {
  * the start of the run plus the time of its steps and evaluations, without what passed while it was interrupted.
  */
 export async function writeTensorBoard(runs: readonly Run[], folder: string): Promise<TensorBoardFiles> {
-  const tables = await Tables.open(runs);
-  try {
+  return withTables(runs, async (tables) => {
     const points = new Map<string, Point[]>(runs.map(({ id }) => [id, []]));
     for (const { run, step, seconds, ...values } of (await tables.ask(question)).rows)
       points
@@ -137,7 +136,5 @@ export async function writeTensorBoard(runs: readonly Run[], folder: string): Pr
       return [file];
     });
     return { files, problems: tables.problems };
-  } finally {
-    tables.close();
-  }
+  });
 }

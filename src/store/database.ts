@@ -163,7 +163,7 @@ async function openDatabase(path: string): Promise<DuckDBInstance> {
   }
 }
 
-/** Why the system refused to write, where that is what happened: the appender wraps it in words of its own. */
+/** Why the system refused to write; undefined if something else went wrong. The appender wraps the reason in words of its own. */
 export function refusal(cause: unknown): string | undefined {
   const [message] = (cause as Error).message.split('\n');
   if (message!.includes('No space left on device')) return 'the disk is full';

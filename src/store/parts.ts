@@ -19,7 +19,7 @@ const resultSchema = z.object({
   reason: z.string().optional(),
   lost: z.array(z.object({ step: whole, rank: whole, replicas: z.array(whole) })).optional(),
   paramsSha256: z.string(),
-  /** Over all sittings. */
+  /** From start to end, interruptions left out. */
   seconds: z.number().min(0),
 });
 export type Result = DeepReadonly<z.output<typeof resultSchema>>;
@@ -49,7 +49,7 @@ export function contextIn(folder: string): Context {
 
 /** Settings that are newer than the run have their defaults. */
 export function experimentIn(folder: string): Experiment {
-  // First: a newer format is told as such, not as a setting that is unknown.
+  // First: a newer format is named as the reason, not one of its settings that this version does not know.
   contextIn(folder);
   return readPart(folder, 'experiment.json', runSchema);
 }

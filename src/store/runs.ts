@@ -115,7 +115,7 @@ export const readContext = ({ folder }: Run): Context => contextIn(folder);
 export const readResult = ({ folder }: Run): Result | undefined => resultIn(folder);
 export const writeResult = ({ folder }: Run, result: Result): void => writePart(folder, 'result.json', result);
 
-/** The result of a run that has ended, after so many seconds of this sitting. */
+/** Writes how a run ended; `seconds` are those since it was started or resumed. */
 export function writeEnd(run: Run, { type: _, ...end }: EndEvent, seconds: number): void {
   writeResult(run, { ...end, seconds: (readResult(run)?.seconds ?? 0) + seconds });
 }
@@ -128,7 +128,7 @@ export function statusOf(run: Run): Status {
   return ended === 'stopped' && lock !== undefined ? 'interrupted' : ended;
 }
 
-/** The other machine on which a run is going on. */
+/** The other machine that is writing a run; undefined if none is. */
 export function hostOf(run: Run): string | undefined {
   const lock = readLock(lockOf(run));
   return lock?.held ? lock.host : undefined;
@@ -155,7 +155,7 @@ export function scanRuns(root: string): { readonly runs: Run[]; readonly problem
   return { runs: found.map(({ run }) => run), problems };
 }
 
-/** Also where it may not be read, which is told then. */
+/** True also for a file that may not be read: the attempt to read it says why. */
 function present(path: string): boolean {
   try {
     accessSync(path);

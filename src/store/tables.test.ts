@@ -9,7 +9,7 @@ import { resolve } from '../experiment/experiment.ts';
 import { machineContext } from './context.ts';
 import { EventStore } from './database.ts';
 import { createRun, type Run, writeResult } from './runs.ts';
-import { Tables } from './tables.ts';
+import { Tables, withTables } from './tables.ts';
 import { tidyTables } from './tidy.ts';
 import { readEvents } from './views.ts';
 
@@ -232,6 +232,11 @@ describe('the tidy tables', () => {
     expect(hasty.problems).toEqual([]);
     await expect(hasty.ask('select avg(norm) from norms')).rejects.toThrow();
     hasty.close();
+    const answer = await withTables([first, cut], async (each) => {
+      const { rows } = await each.ask('select distinct run from norms where norm is not null');
+      return { rows, problems: each.problems };
+    });
+    expect(answer).toEqual({ rows: [{ run: first.id }], problems: [expect.stringMatching(/cut-.*cannot be read/)] });
     const tables = await Tables.open([young, first, broken, cut], { thorough: true });
     expect(tables.problems).toEqual([
       expect.stringMatching(/^young-\w+ has no events yet$/),

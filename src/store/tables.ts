@@ -67,6 +67,22 @@ export class Tables {
   }
 }
 
+/**
+ * Asks the tables over these runs. Damage inside a file shows only when that part is read: then all files are read to their end, and the
+ * work is done again without those that are damaged.
+ */
+export async function withTables<T>(runs: readonly Run[], work: (tables: Tables) => Promise<T>): Promise<T> {
+  const attempt = async (thorough: boolean) => {
+    const tables = await Tables.open(runs, { thorough });
+    try {
+      return await work(tables);
+    } finally {
+      tables.close();
+    }
+  };
+  return attempt(false).catch((error) => (error instanceof UserError ? Promise.reject(error) : attempt(true)));
+}
+
 /** What is wrong with those of these runs that cannot be read to their end. */
 async function damages(runs: readonly Run[]): Promise<Map<string, string>> {
   const found = new Map<string, string>();

@@ -34,7 +34,7 @@ const named = (name: string, sql: string, description: string, type = 'double', 
 const plain = (key: string, column: Column, name = snake(key)): TidyColumn =>
   named(name, snake(key), column.description, sqlType(column), column.unit);
 
-/** Of a list over the replicas: where mean, least and largest are found. Values of lost replicas, null, do not count. */
+/** The columns with mean, least and largest of a list over the replicas. Values of lost replicas, null, do not count. */
 export const bandNames = (key: string) =>
   ({ mean: snake(key), min: `${snake(key)}_min`, max: `${snake(key)}_max` }) as const;
 
@@ -150,10 +150,10 @@ export const eventViews = {
 
 /** What its events add to a run: over all steps, and at the last evaluation. */
 const overSteps = [
-  named('steps', 'count(*)::integer', 'done', 'integer'),
+  named('steps', 'count(*)::integer', 'steps done', 'integer'),
   named('connections', 'avg(connections)', 'neighbours per replica, mean over the steps'),
   named('sent_bytes', 'sum(sent_bytes)', 'sent by one replica in all', 'double', 'bytes'),
-  named('final_distance', 'arg_max(distance, step)', 'Ξ where it was last probed'),
+  named('final_distance', 'arg_max(distance, step)', 'Ξ when it was last probed'),
 ];
 const atTheEnd = ['accuracy', 'loss', 'merged_accuracy', 'merged_loss'].map((name) =>
   named(name, `arg_max_null(${name}, step)`, `${name.replace('_', ' ')} at the last evaluation`),
@@ -164,7 +164,7 @@ export const factColumns = [
   named('run', 'run', 'its id', 'varchar'),
   named('status', 'status', 'complete, diverged, stopped, running or interrupted', 'varchar'),
   named('started_at', 'started_at', 'in UTC', 'timestamp'),
-  named('seconds', 'seconds', 'over all sittings; null until it has ended', 'double', 's'),
+  named('seconds', 'seconds', 'from start to end, interruptions left out; null until it has ended', 'double', 's'),
   named('params_sha256', 'params_sha256', 'of the parameters of all replicas at the end', 'varchar'),
 ];
 
