@@ -2,8 +2,9 @@ import { Command } from 'commander';
 import { batchCount } from '../data/batch.ts';
 import type { Classification, Text } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
-import { classTable, shardsOf, streamsOf } from '../data/partition.ts';
+import { classTable, type Shards } from '../data/partition.ts';
 import { textBatchCount } from '../data/text-batch.ts';
+import { feedOf, type Shares, sharesOf } from '../engine/feed.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { jsonOption, setOption } from './options.ts';
@@ -28,8 +29,8 @@ function distinct(runs: readonly Experiment[]): { run: Experiment; names: string
   return [...found.values()];
 }
 
-/** Time steps of a sample of text, as the model of the experiment has them. */
-const bpttOf = ({ model }: Experiment) => (model as { readonly bptt?: number }).bptt ?? 30;
+/** Time steps of a sample of text; undefined for models that read none. */
+const bpttOf = ({ model }: Experiment) => (model as { readonly bptt?: number }).bptt;
 
 /**
  * How far the replicas' class shares are from those of the whole: the mean over replicas of half the sum of absolute differences,
@@ -45,34 +46,39 @@ function skew(counts: readonly (readonly number[])[]): number {
   return sum(distances) / distances.length;
 }
 
-function describeSamples(run: Experiment, dataset: Classification) {
-  const { data, replicas, seed, batch } = run;
+/** Class shares of the replicas: how far they are from those of the whole, as a standard deviation, and how far a Dirichlet draw is. */
+function deviation(counts: readonly (readonly number[])[], { partition }: Experiment['data']) {
+  if (partition.kind !== 'dirichlet' || !partition.equalSizes) return null;
+  const [sizes, total] = [counts.map(sum), sum(counts.map(sum))];
+  const whole = counts[0]!.map((_, c) => sum(counts.map((row) => row[c]!)) / total);
+  const squares = counts.flatMap((row, r) => row.map((count, c) => (count / sizes[r]! - whole[c]!) ** 2));
+  const drawn = sum(whole.map((share) => share * (1 - share))) / whole.length / (partition.alpha * whole.length + 1);
+  return { dealt: Math.sqrt(sum(squares) / squares.length), drawn: Math.sqrt(drawn) };
+}
+
+function dealtSamples({ data, batch }: Experiment, { train, classes }: Classification, shares: Shares) {
   const dropLast = 'dropLast' in data ? data.dropLast : true;
-  const dealt = shardsOf(dataset, replicas, data.partition, seed, batch);
-  const counts = classTable(dataset.train.labels, dataset.classes, dealt);
+  const counts = classTable(train.labels, classes, shares as Shards);
   const totals = counts.map(sum);
   return {
     what: 'samples' as const,
-    total: sum(totals),
-    classes: dataset.classes,
+    classes,
     counts,
     totals,
     skew: skew(counts),
-    batchesPerEpoch: totals.map((size) => batchCount(size, batch, dropLast)),
+    shareDeviation: deviation(counts, data),
+    batchesPerPass: totals.map((size) => batchCount(size, batch, dropLast)),
   };
 }
 
-function describeText(run: Experiment, text: Text) {
-  const { data, replicas, seed, batch } = run;
-  const bptt = bpttOf(run);
-  const streams = streamsOf(text, replicas, data.partition, seed, batch, bptt);
-  const totals = streams.map((stream) => stream.length);
+function dealtText(run: Experiment, { vocabulary }: Text, shares: Shares) {
+  const layout = { batch: run.batch, bptt: bpttOf(run)! };
+  const totals = shares.map(({ length }) => length);
   return {
     what: 'tokens' as const,
-    total: sum(totals),
-    vocabulary: text.vocabulary.length,
+    vocabulary: vocabulary.length,
     totals,
-    batchesPerEpoch: totals.map((length) => textBatchCount(length, { batch, bptt })),
+    batchesPerPass: totals.map((length) => textBatchCount(length, layout)),
   };
 }
 
@@ -86,7 +92,7 @@ function wide(counts: readonly (readonly number[])[], totals: readonly number[])
   return table(['class', ...counts.map((_, r) => `r${r}`), 'all'], [...rows, last]);
 }
 
-/** The spread over the replicas, where they are too many for columns. */
+/** The spread over the replicas, if they are too many for columns. */
 function compact(counts: readonly (readonly number[])[], totals: readonly number[]): string {
   const line = (name: string, own: readonly number[]) => {
     const { min, mean, max } = range(own);
@@ -112,10 +118,22 @@ function fits(text: string, columns: number): boolean {
   return text.split('\n').every((line) => line.length <= columns);
 }
 
-function spread(values: readonly number[], unit: string): string {
+function spread(values: readonly number[]): string {
   const { min, mean, max } = range(values);
-  if (min === max) return `${number(min)} ${unit}per replica`;
-  return `${number(min)} to ${number(max)} ${unit}per replica, ${number(mean, 4)} on average`;
+  return min === max ? number(min) : `${number(min)} to ${number(max)} (mean ${number(mean, 4)})`;
+}
+
+/** Shards of different sizes: all replicas make the same number of steps, so that some see their samples more often than others. */
+function passText(batches: readonly number[]): string {
+  const { min, max } = range(batches);
+  return min === max ? '' : `; one pass over its own data takes a replica ${number(min)} to ${number(max)}`;
+}
+
+/** Told if the shards differ visibly less than the draw. */
+function deviationText(found: ReturnType<typeof deviation>): string[] {
+  if (found === null || found.dealt > 0.9 * found.drawn) return [];
+  const [dealt, drawn] = [found.dealt, found.drawn].map((value) => number(value, 3));
+  return [`class shares deviate by ${dealt}, less than the ${drawn} of a draw with this alpha: sizes are kept equal`];
 }
 
 function settingsText({ data, replicas }: Experiment): string {
@@ -126,18 +144,21 @@ function settingsText({ data, replicas }: Experiment): string {
 
 async function describe({ run, names }: { run: Experiment; names: string[] }) {
   const dataset = await loadData(run.data, { seed: run.seed });
-  const dealt = dataset.task === 'language' ? describeText(run, dataset) : describeSamples(run, dataset);
-  return { run, names, dealt };
+  const shares = sharesOf(run, dataset);
+  const { stepsPerEpoch } = feedOf(run, dataset, shares);
+  const dealt = dataset.task === 'language' ? dealtText(run, dataset, shares) : dealtSamples(run, dataset, shares);
+  return { run, names, dealt: { ...dealt, total: sum(dealt.totals), stepsPerEpoch } };
 }
 
 function report({ run, names, dealt }: Awaited<ReturnType<typeof describe>>): string {
-  const line = (text: string) => wrap(`  ${text}`, textWidth(), '    ');
+  const line = (text: string) => `  ${wrap(text, textWidth() - 2, '    ')}`;
   const lines = [settingsText(run), line(`runs: ${names.join(', ')}`)];
-  lines.push(line(`${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals, '')}`));
-  lines.push(line(spread(dealt.batchesPerEpoch, 'batches per epoch ')));
+  lines.push(line(`${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals)} per replica`));
+  lines.push(line(`${number(dealt.stepsPerEpoch)} steps per epoch for every replica${passText(dealt.batchesPerPass)}`));
   if (dealt.what === 'tokens') return lines.join('\n');
   lines.push(
     line(`difference from the whole: ${number(dealt.skew, 3)} (0: classes as in the whole, 1: nothing in common)`),
+    ...deviationText(dealt.shareDeviation).map(line),
     '',
   );
   const columns = process.stdout.columns ?? 120;

@@ -1,3 +1,4 @@
+import { requireMemory } from '../base/memory.ts';
 import { sizeOf } from '../base/shape.ts';
 
 /**
@@ -58,11 +59,16 @@ export interface Text {
 
 export type Dataset = Classification | Text;
 
-export const sharedBytes = (length: number) => new Uint8Array(new SharedArrayBuffer(length));
-export const sharedFloats = (length: number) => new Float32Array(new SharedArrayBuffer(4 * length));
+function sharedMemory(bytes: number): SharedArrayBuffer {
+  requireMemory(bytes, 'the data', 'use fewer or smaller samples');
+  return new SharedArrayBuffer(bytes);
+}
+
+export const sharedBytes = (length: number) => new Uint8Array(sharedMemory(length));
+export const sharedFloats = (length: number) => new Float32Array(sharedMemory(4 * length));
 export const sharedInts = (values: number | ArrayLike<number>) => {
-  if (typeof values === 'number') return new Int32Array(new SharedArrayBuffer(4 * values));
-  const ints = new Int32Array(new SharedArrayBuffer(4 * values.length));
+  if (typeof values === 'number') return new Int32Array(sharedMemory(4 * values));
+  const ints = new Int32Array(sharedMemory(4 * values.length));
   ints.set(values);
   return ints;
 };

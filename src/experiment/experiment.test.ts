@@ -85,7 +85,7 @@ describe('resolve', () => {
       'test: 6 problems',
       '  - replicas: must be a whole number from 1 to 20000, got "many"',
       '  - model.kind: "mpl" is not a known kind; did you mean "mlp"?',
-      '  - epochs: must be a whole number from 1, got 0',
+      '  - epochs: must be a whole number from 1 to 1000000, got 0',
       '  - learningRate.base: must be a number above 0, got -1',
       '  - learningRate.schedule.epochs: is missing; it must be a list of a number from 0, at least one',
       '  - unknown setting "bach"; did you mean "batch"?',
@@ -103,7 +103,7 @@ describe('resolve', () => {
     [
       '∞',
       { ...minimal, epochs: Number.POSITIVE_INFINITY },
-      'test: epochs: must be a whole number from 1, got Infinity',
+      'test: epochs: must be a whole number from 1 to 1000000, got Infinity',
     ],
     ['a fraction', { ...minimal, batch: 1.5 }, 'test: batch: must be a whole number from 1, got 1.5'],
     [
@@ -158,7 +158,7 @@ describe('resolve', () => {
     const message = problem({ ...minimal, epochs: 0, compare: [{ name: 'a' }, { name: 'b', batch: 0 }] });
     expect(message.split('\n')).toEqual([
       'test: 2 problems',
-      '  - epochs: must be a whole number from 1, got 0',
+      '  - epochs: must be a whole number from 1 to 1000000, got 0',
       '  - compare[1] (b): batch: must be a whole number from 1, got 0',
     ]);
   });

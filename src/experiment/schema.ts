@@ -23,7 +23,7 @@ const shape = {
   data: dataSchema.describe('what is learned, and how it is dealt to the replicas'),
   model: modelSchema.describe('the network that every replica trains'),
   batch: z.int().min(1).describe('samples per replica and step'),
-  epochs: z.int().min(1).describe('passes over the training samples'),
+  epochs: z.int().min(1).max(1_000_000).describe('passes over the training samples'),
   optimizer: optimizerSchema.prefault({ kind: 'sgd' }).describe('how a gradient becomes an update'),
   learningRate: learningRateSchema.describe('the learning rate over the run'),
   algorithm: algorithmSchema.prefault({ kind: 'dpsgd' }).describe('what a step does with gradients and parameters'),

@@ -12,7 +12,7 @@ export function parseText(text: string, where: string): unknown {
   const lines = new LineCounter();
   const hint = 'the file must be YAML or JSON';
   try {
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, logLevel: 'error' });
     const problem = document.errors[0];
     if (problem !== undefined)
       throw new UserError(`${where}:${lines.linePos(problem.pos[0]).line}: ${problem.message}`, { hint });

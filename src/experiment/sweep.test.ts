@@ -125,7 +125,7 @@ describe('a sweep', () => {
   it('is told of together with the problems of the rest', () => {
     expect(problems({ ...minimal, epochs: 0, sweep: { seed: [] }, compare: [{ name: 'a', batch: 0 }] })).toEqual([
       'test: 3 problems',
-      '  - epochs: must be a whole number from 1, got 0',
+      '  - epochs: must be a whole number from 1 to 1000000, got 0',
       '  - sweep.seed: must be a list of anything, at least one, got []',
       '  - compare[0] (a): batch: must be a whole number from 1, got 0',
     ]);

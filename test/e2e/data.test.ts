@@ -176,7 +176,7 @@ describe('dbench data partition', () => {
     expect(stdout).toContain(
       'mnist dealt to 4 replicas: iid\n  runs: C_complete, D_complete, D_exponential, D_torus, D_ring, Ada\n',
     );
-    expect(stdout).toContain('10,240 samples, 2,560 per replica\n  320 batches per epoch per replica\n');
+    expect(stdout).toContain('10,240 samples, 2,560 per replica\n  320 steps per epoch for every replica\n');
     expect(stdout.match(/^class /gm)).toHaveLength(1);
     expect(stdout).toMatch(/^all +2,560 +2,560 +2,560 +2,560 +10,240$/m);
   });
@@ -196,7 +196,28 @@ describe('dbench data partition', () => {
     expect(found.counts).toHaveLength(100);
     expect(found.counts[0].reduce((a: number, b: number) => a + b)).toBe(20);
     expect(found.counts[0].filter((count: number) => count > 0).length).toBeLessThanOrEqual(2);
-    expect(found.batchesPerEpoch[0]).toBe(2);
+    expect(found).toMatchObject({ stepsPerEpoch: 2, shareDeviation: null });
+    expect(found.batchesPerPass[0]).toBe(2);
+  });
+
+  it('says how many steps training makes of uneven shards, and how far equal sizes are from the draw', () => {
+    const dealt = (equalSizes: boolean) => {
+      const partition = { kind: 'dirichlet', alpha: 0.1, equalSizes };
+      const file = experiment({ kind: 'synthetic', train: 4000, partition });
+      return {
+        text: dbench('partition', file).stdout,
+        json: JSON.parse(dbench('partition', file, '--json').stdout)[0],
+      };
+    };
+    const uneven = dealt(false);
+    expect(uneven.json.stepsPerEpoch).toBe(125);
+    expect(new Set(uneven.json.batchesPerPass).size).toBeGreaterThan(1);
+    expect(uneven.text).toMatch(
+      /125 steps per epoch for every replica; one pass over its own data takes a replica \d+ to/,
+    );
+    const even = dealt(true);
+    expect(even.json.shareDeviation.drawn).toBeCloseTo(Math.sqrt(0.09 / 2), 6);
+    expect(even.text).toMatch(/class shares deviate by 0.1\d+, less than the 0.212 of a draw with this alpha/);
   });
 
   it.each([
@@ -213,7 +234,12 @@ describe('dbench data partition', () => {
       {},
       /data.train: 70,000 samples wanted, there are 60,000\nhint: leave data.train out/,
     ],
-    [{ kind: 'libsvm', trainPath: 'nothing.txt' }, {}, /cannot read the LIBSVM file nothing.txt: no such file/],
+    [
+      { kind: 'synthetic', shape: [1e9, 1e9] },
+      {},
+      /12,000 samples of 10{18} numbers need .* of memory, .*\nhint: make data.train, data.test or data.shape smaller/,
+    ],
+    [{ kind: 'libsvm', trainPath: 'nothing.txt' }, {}, /cannot read the LIBSVM file .*nothing.txt: no such file/],
   ])('mistakes: %j', (data, more, message) => {
     const file = experiment(data, more);
     const { status, stdout, stderr } = dbench('partition', file);

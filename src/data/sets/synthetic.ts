@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { number } from '../../base/format.ts';
+import { requireMemory } from '../../base/memory.ts';
 import { Random } from '../../base/random.ts';
 import { sizeOf } from '../../base/shape.ts';
 import { type Samples, sharedFloats, sharedInts } from '../dataset.ts';
@@ -55,6 +57,7 @@ export const synthetic = dataSet({
     noise: z
       .number()
       .min(0)
+      .max(1e6)
       .default(1)
       .describe('difficulty: spread within a class, where class centres are 4 apart; 0.5 easy, 1 usual, 2 hard'),
     train: z.int().min(1).default(10_000).describe('training samples to draw'),
@@ -63,6 +66,12 @@ export const synthetic = dataSet({
   origin: { from: 'drawn from the seed', licence: 'none needed' },
   read(settings, { seed }) {
     const { train, test, shape, classes } = settings;
+    const what = `${number(train + test)} samples of ${number(sizeOf(shape))} numbers`;
+    requireMemory(
+      4 * (train + test + classes) * sizeOf(shape),
+      what,
+      'make data.train, data.test or data.shape smaller',
+    );
     return {
       task: 'classification',
       name: 'synthetic',
