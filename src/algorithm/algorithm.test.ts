@@ -3,13 +3,25 @@ import { stagesOf } from './algorithm.ts';
 import { algorithmSchema, consensusSchema } from './schema.ts';
 
 const stages = (algorithm: object, consensus: object = { kind: 'none' }, step = 0, last = false) =>
-  stagesOf(algorithmSchema.parse(algorithm), consensusSchema.parse(consensus), step, last).join(' ');
+  stagesOf(algorithmSchema.parse(algorithm), consensusSchema.parse(consensus), { step, epoch: step, last }).join(' ');
 
 it('an algorithm is a list of stages', () => {
-  expect(stages({ kind: 'centralized' })).toBe('gradient probe averageGradients stepTogether');
+  expect(stages({ kind: 'centralized' })).toBe('gradient averageGradients stepTogether probe');
   expect(stages({ kind: 'dpsgd' })).toBe('adapt probe combine');
   expect(stages({ kind: 'dpsgd', order: 'combine-then-adapt' })).toBe('combine adapt probe');
-  expect(stages({ kind: 'dpsgd' }, { kind: 'critical' })).toBe('gradient averageGradients stepAlone probe combine');
+});
+
+it('consensus control looks at gradients in the averaging steps of its phase', () => {
+  expect(stages({ kind: 'dpsgd' }, { kind: 'fixed' })).toBe('adapt probe combine');
+  expect(stages({ kind: 'dpsgd' }, { kind: 'adaptive' })).toBe('adapt estimate probe combine');
+  const critical = { kind: 'critical', from: 1, to: 4 };
+  const at = (step: number) => stages({ kind: 'dpsgd', localSteps: 2 }, critical, step);
+  expect([1, 2, 3].map(at)).toEqual([
+    'gradient estimate stepAlone probe combine smoothness',
+    'gradient stepAlone probe',
+    'gradient estimate stepAlone probe combine smoothness',
+  ]);
+  expect([5, 6].map(at)).toEqual(['gradient stepAlone probe combine', 'gradient stepAlone probe']);
 });
 
 it('local steps leave out the combination', () => {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { ConsensusSettings } from './consensus.ts';
+import { type ConsensusSettings, usesGradients } from './consensus.ts';
 import type { algorithmSchema } from './schema.ts';
 
 export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
@@ -12,8 +12,10 @@ export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
  * - stepTogether      the optimizer's step with that mean, the same on all replicas
  * - stepAlone         the optimizer's step of each replica with its own gradient
  * - adapt             each replica steps alone: gradient and optimizer in one program
- * - probe             measure, before averaging
+ * - estimate          what consensus control must know of the gradients
+ * - probe             measure: after the local step and before averaging; if all step together, after that
  * - combine           each replica averages its parameters with its neighbours'
+ * - smoothness        the gradients of the same batches once more, to see how they changed in the step
  * - merge             all replicas take the mean over all, once, in the end
  */
 export type Stage =
@@ -22,26 +24,39 @@ export type Stage =
   | 'stepTogether'
   | 'stepAlone'
   | 'adapt'
+  | 'estimate'
   | 'probe'
   | 'combine'
+  | 'smoothness'
   | 'merge';
 
+/** When a step happens. */
+export interface StepMoment {
+  readonly step: number;
+  /** With its fraction. */
+  readonly epoch: number;
+  /** Whether it is the last of the run. */
+  readonly last: boolean;
+}
+
 /**
- * The stages of a step: an algorithm is this list and nothing else. The critical distance needs the mean gradient, so there the
- * local step is taken apart.
+ * The stages of a step: an algorithm is this list and nothing else. The critical distance needs gradients before they are applied, so
+ * there the local step is taken apart. Gradients are estimated in averaging steps only: in between nothing is sent.
  */
 export function stagesOf(
   algorithm: AlgorithmSettings,
   consensus: ConsensusSettings,
-  step: number,
-  last: boolean,
+  { step, epoch, last }: StepMoment,
 ): readonly Stage[] {
-  if (algorithm.kind === 'centralized') return ['gradient', 'probe', 'averageGradients', 'stepTogether'];
+  if (algorithm.kind === 'centralized') return ['gradient', 'averageGradients', 'stepTogether', 'probe'];
+  const averages = (step + 1) % algorithm.localSteps === 0;
+  const combine: readonly Stage[] = averages ? ['combine'] : [];
+  const estimate: readonly Stage[] = averages && usesGradients(consensus, epoch) ? ['estimate'] : [];
+  const smoothness: readonly Stage[] = estimate.length > 0 && consensus.kind === 'critical' ? ['smoothness'] : [];
   const adapt: readonly Stage[] =
-    consensus.kind === 'critical' ? ['gradient', 'averageGradients', 'stepAlone'] : ['adapt'];
-  const combine: readonly Stage[] = (step + 1) % algorithm.localSteps === 0 ? ['combine'] : [];
+    consensus.kind === 'critical' ? ['gradient', ...estimate, 'stepAlone'] : ['adapt', ...estimate];
   const merge: readonly Stage[] = last && algorithm.finalMerge ? ['merge'] : [];
   return algorithm.order === 'adapt-then-combine'
-    ? [...adapt, 'probe', ...combine, ...merge]
-    : [...combine, ...adapt, 'probe', ...merge];
+    ? [...adapt, 'probe', ...combine, ...smoothness, ...merge]
+    : [...combine, ...adapt, 'probe', ...smoothness, ...merge];
 }

@@ -22,7 +22,7 @@ function save(step: number, keep: number): void {
       first,
       last,
       step,
-      common: { consensus: { ...noMemory, gossips: step }, means: undefined },
+      common: { consensus: { ...noMemory, gossips: step } },
       rows: { params: (i) => new Float32Array(3).fill(i) },
     });
   finishCheckpoint(folder, step, keep);

@@ -23,13 +23,6 @@ export interface Block {
 
 export interface Common {
   readonly consensus: ConsensusMemory;
-  /** Mean gradient and mean parameters of the step before, if the next step needs them. */
-  readonly means: Means | undefined;
-}
-
-export interface Means {
-  readonly gradient: Float32Array;
-  readonly params: Float32Array;
 }
 
 const part = (folder: string, step: number) => join(folder, `step-${step}.part`);
@@ -53,12 +46,9 @@ export function writeBlock(folder: string, { first, last, step, common, rows }: 
     };
     return [name, { shape: [last - first, row(first).length], pieces: pieces() }] as const;
   });
-  const means = Object.entries(common.means ?? {}).map(
-    ([name, row]) => [`mean/${name}`, { shape: [row.length], pieces: [row] }] as const,
-  );
   writeTensors(join(part(folder, step), `replicas-${first}-${last - 1}.safetensors`), {
     metadata: { step: String(step), consensus: JSON.stringify(common.consensus) },
-    tensors: Object.fromEntries([...block, ...means]),
+    tensors: Object.fromEntries(block),
   });
 }
 
@@ -130,7 +120,7 @@ export function readCheckpoint(
           put(i, row);
         }
       }
-      common ??= readCommon(file, path, rows.params!.length);
+      common ??= { consensus: consensusOf(file, path) };
     } finally {
       file.close();
     }
@@ -150,22 +140,6 @@ function requireShape(file: TensorFile, path: string, tensor: string, wanted: re
   throw new UserError(`${path} has ${found}, but [${wanted}] is needed`, {
     hint: 'it is of another experiment or version',
   });
-}
-
-function readCommon(file: TensorFile, path: string, length: number): Common {
-  const mean = (name: string) => {
-    requireShape(file, path, name, [length]);
-    const row = new Float32Array(length);
-    file.read(name, 0, row);
-    return row;
-  };
-  return {
-    consensus: consensusOf(file, path),
-    means:
-      file.shape('mean/gradient') === undefined
-        ? undefined
-        : { gradient: mean('mean/gradient'), params: mean('mean/params') },
-  };
 }
 
 function consensusOf({ metadata }: TensorFile, path: string): ConsensusMemory {

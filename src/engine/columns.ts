@@ -63,10 +63,14 @@ export const stepColumns = {
   accuracy: each('on its own batch, before the step'),
   gradientNorm: each('L2 norm of its gradient'),
   distance: optional('consensus distance Ξ after the local step, before averaging; null if it was not probed'),
-  controlledDistance: optional('Ξ after the last averaging; null without consensus control'),
+  controlledDistance: optional('Ξ after the last averaging; null if consensus control did not measure it'),
   targetDistance: optional('what consensus control holds Ξ against; null without it'),
   gossips: one('integer', 'averagings with the neighbours in this step'),
-  sentBytes: one('double', 'sent by one replica, mean: what the algorithm needs, without measurements', 'bytes'),
+  sentBytes: one(
+    'double',
+    'sent by one replica, mean: what the algorithm needs, consensus control included; probes are not counted',
+    'bytes',
+  ),
   sentMessages: one('double', 'sent by one replica, mean'),
   ...phaseColumns,
 } as const satisfies Columns;
@@ -75,7 +79,7 @@ export const stepColumns = {
 export const normColumns = {
   step: one('integer', 'counted from 0 over the whole run'),
   tensor: one('integer', 'its position in the model'),
-  norm: each('L2 norm of the tensor, before averaging'),
+  norm: each('L2 norm of the tensor after the local step, before averaging'),
 } as const satisfies Columns;
 
 /** One row per evaluation. */

@@ -29,7 +29,7 @@ export function stepRow({ ms, type: _, ...row }: StepEvent): StepRow {
   return { ...row, dataMs, computeMs, mixMs, waitMs, probeMs };
 }
 
-/** L2 norm of every parameter tensor on every replica, before averaging. */
+/** L2 norm of every parameter tensor on every replica: after the local step and before averaging; if all step together, after that. */
 export interface NormsEvent {
   readonly type: 'norms';
   readonly step: number;

@@ -98,7 +98,7 @@ function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator
 
 /** The programs that the stages of a step call for, which are the same in every step. */
 function formOf({ algorithm, consensus }: Experiment): Form {
-  const stages = stagesOf(algorithm, consensus, 0, false);
+  const stages = stagesOf(algorithm, consensus, { step: 0, epoch: 0, last: false });
   if (stages.includes('stepTogether')) return 'common';
   return stages.includes('stepAlone') ? 'apart' : 'whole';
 }
@@ -207,7 +207,7 @@ function save(rank: Rank, transport: Transport, folder: string, step: number, ke
     first,
     last,
     step,
-    common: { consensus: rank.memory, means: rank.means },
+    common: { consensus: rank.memory },
     rows: { params: (i) => rank.params(i), ...rows },
   });
   transport.barrier();
@@ -230,7 +230,6 @@ function restore(rank: Rank, folder: string, step: number, transport: Transport)
     ...Object.fromEntries(own),
   });
   rank.memory = common.consensus;
-  rank.means = common.means;
   transport.barrier();
   return step;
 }

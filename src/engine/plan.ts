@@ -1,7 +1,7 @@
 import type { Experiment } from '../experiment/schema.ts';
 import { learningRate } from '../optim/schedule.ts';
 import { topologyAt } from '../topology/schedule.ts';
-import { contraction, meanDegree } from '../topology/summary.ts';
+import { meanDegree } from '../topology/summary.ts';
 import { buildTopology, type Topology } from '../topology/topology.ts';
 
 /** What holds for the steps of one epoch. */
@@ -14,22 +14,20 @@ export interface EpochPlan {
   /** Neighbours per replica, mean. */
   readonly degree: number;
   readonly learningRate: (step: number) => number;
-  /** |λ2| a gossip: asked for by consensus control only. */
-  readonly secondModulus: () => number;
 }
 
 /** Plans epochs one after the other; a topology is built anew only when the schedule changes it. */
 export function planner(experiment: Experiment, stepsPerEpoch: number): (epoch: number) => EpochPlan {
   const { replicas, epochs, seed, batch } = experiment;
   const centralized = experiment.algorithm.kind === 'centralized';
-  let known: { key: string; topology: Topology; degree: number; modulus: number | undefined } | undefined;
+  let known: { key: string; topology: Topology; degree: number } | undefined;
   return (epoch) => {
     const config = centralized ? { kind: 'complete' } : topologyAt(experiment.topology, replicas, epoch, epochs);
     const key = JSON.stringify(config);
     if (known?.key !== key) {
       const topology = buildTopology(config, replicas, seed);
       const degree = meanDegree(topology);
-      known = { key, topology, degree, modulus: undefined };
+      known = { key, topology, degree };
     }
     const current = known;
     const rate = learningRate(experiment.learningRate, { batch, replicas, degree: current.degree, epochs });
@@ -41,7 +39,6 @@ export function planner(experiment: Experiment, stepsPerEpoch: number): (epoch: 
       degree: current.degree,
       // The middle of the step: a warm-up from 0 then neither wastes its first step nor overshoots in its last.
       learningRate: (step) => rate((step + 0.5) / stepsPerEpoch),
-      secondModulus: () => (current.modulus ??= contraction(current.topology)),
     };
   };
 }

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
+import { type ConsensusMemory, consensusDemand, noMemory, observeChange } from '../algorithm/consensus.ts';
+import type { Traffic } from '../algorithm/sent.ts';
 import {
-  type ConsensusMemory,
-  consensusTarget,
-  type GradientSignals,
-  noMemory,
-  predictedGossips,
-} from '../algorithm/consensus.ts';
+  distanceTraffic,
+  gossipTraffic,
+  meanTraffic,
+  numbersTraffic,
+  scatteredMeanTraffic,
+} from '../algorithm/traffic.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
+import { isDoublyStochastic, type Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
-import type { Means } from './checkpoint.ts';
 import { Clock, phases } from './clock.ts';
 import type { PerReplica, PhaseMs } from './columns.ts';
 import type { StepEvent } from './event.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome, Replicas } from './replicas.ts';
-
-const floatBytes = 4;
 
 /** What the stages of one step leave behind for its event. */
 interface Measured {
@@ -49,6 +49,13 @@ export function perReplica(transport: Transport, value: (replica: number) => num
   return all;
 }
 
+/** ‖a − b‖² */
+function squaredDistance(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
+  return sum;
+}
+
 /** One rank's part of a run: its replicas, taken through the stages of each step together with the other ranks. */
 export class Rank {
   readonly #experiment: Experiment;
@@ -65,11 +72,12 @@ export class Rank {
   memory: ConsensusMemory = noMemory;
   #outcomes: Outcome[] = [];
   #meanGradient: Float32Array = new Float32Array(0);
+  /** Own gradients and the mean parameters, as they were when control looked at them in this step. */
+  #gradients: readonly Float32Array[] = [];
+  #meanParams: Float32Array = new Float32Array(0);
   #measured = nothing();
   /** Whether what is adapted in this step is averaged next. */
   #combines = false;
-  /** Mean gradient and mean parameters of the step before, for the critical distance: a checkpoint must hold them. */
-  means: Means | undefined;
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     this.#experiment = experiment;
@@ -111,7 +119,8 @@ export class Rank {
     this.#measured = nothing();
     const { algorithm, consensus } = this.#experiment;
     const rate = plan.learningRate(step);
-    const stages = stagesOf(algorithm, consensus, step, step + 1 === plan.steps);
+    const epoch = step / plan.stepsPerEpoch;
+    const stages = stagesOf(algorithm, consensus, { step, epoch, last: step + 1 === plan.steps });
     this.#combines = stages.indexOf('combine') > stages.indexOf('adapt');
     for (const stage of stages) await this.#stages[stage](step, plan, rate);
     return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
@@ -129,12 +138,12 @@ export class Rank {
     gradient: (step) => this.#each(step, (i) => this.replicas.gradient(i, step, this.#current, this.#spare)),
     averageGradients: () => {
       this.#meanGradient = this.#meanOf(this.#spare);
-      if (this.#experiment.consensus.kind === 'critical') this.#signal(this.#meanGradient);
     },
+    estimate: () => this.#estimate(),
     stepTogether: async (step, _, rate) => {
       const next = await this.#update(this.#transport.first, step, rate, this.#meanGradient);
       for (const i of this.own()) this.#current.write(i, next);
-      this.#sentToAll();
+      this.#sent(meanTraffic(this.#transport.present.length, this.#columns));
     },
     stepAlone: async (step, _, rate) => {
       const gradient = new Float32Array(this.#columns);
@@ -146,10 +155,11 @@ export class Rank {
     },
     probe: (step) => this.#clock.time('probe', () => this.#probe(step)),
     combine: (step, plan, rate) => this.#combine(step, plan, rate),
+    smoothness: (step) => this.#smoothness(step),
     merge: () => {
       const mean = this.merge();
       for (const i of this.own()) this.#current.write(i, mean);
-      this.#sentToAll();
+      this.#sent(meanTraffic(this.#transport.present.length, this.#columns));
     },
   };
 
@@ -165,11 +175,6 @@ export class Rank {
       this.#clock.time('data', () => this.replicas.load(i, step));
       this.#outcomes.push(await this.#clock.time('compute', () => work(i)));
     }
-    if (this.#experiment.consensus.kind !== 'none') this.#remember({ meanNorm2: this.#meanNorm2() });
-  }
-
-  #remember(gradients: Partial<GradientSignals>): void {
-    this.memory = { ...this.memory, gradients: { ...this.memory.gradients, ...gradients } };
   }
 
   /** (1/n) Σ ‖g_i‖² */
@@ -189,11 +194,18 @@ export class Rank {
     [this.#current, this.#spare] = [this.#spare, this.#current];
   }
 
+  #copyOf(rows: Rows, replica: number): Float32Array {
+    const row = new Float32Array(this.#columns);
+    rows.read(replica, row);
+    return row;
+  }
+
   /** The mean over all replicas, as a row of one's own. */
   #meanOf(rows: Rows): Float32Array {
-    const row = new Float32Array(this.#columns);
-    this.#clock.time('mix', () => this.#transport.mean(rows)).read(0, row);
-    return row;
+    return this.#copyOf(
+      this.#clock.time('mix', () => this.#transport.mean(rows)),
+      0,
+    );
   }
 
   /** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
@@ -207,7 +219,7 @@ export class Rank {
   }
 
   #probe(step: number): void {
-    const { probes, algorithm, consensus } = this.#experiment;
+    const { probes, algorithm } = this.#experiment;
     const due = step % probes.everySteps === 0;
     const width = this.replicas.layout.length;
     if (due && probes.norms) {
@@ -219,81 +231,86 @@ export class Rank {
     }
     // Under the centralized algorithm all replicas are equal: nothing to measure.
     if (algorithm.kind === 'centralized') this.#measured.distance = due && probes.distance ? 0 : null;
-    else if ((due && probes.distance) || consensus.kind !== 'none') this.#measured.distance = this.#distance();
+    else if (due && probes.distance) this.#measured.distance = this.#distance();
   }
 
-  /** What the critical distance is estimated from. */
-  #signal(gradient: Float32Array): void {
-    const params = this.#meanOf(this.#current);
-    const change = (a: Float32Array, b: Float32Array) => {
-      let sum = 0;
-      for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
-      return Math.sqrt(sum);
-    };
-    const before = this.means;
-    this.#remember({
-      meanGradientNorm2: change(gradient, new Float32Array(this.#columns)) ** 2,
-      gradientChange: before ? change(gradient, before.gradient) : 0,
-      parameterChange: before ? change(params, before.params) : 0,
+  /** What control must know of the gradients: their norms, and for the critical distance that of their mean. */
+  #estimate(): void {
+    const { length: n } = this.#transport.present;
+    const gradients = { ...noMemory.gradients, meanNorm2: this.#meanNorm2() };
+    this.#sent(numbersTraffic(n, 1));
+    if (this.#experiment.consensus.kind === 'critical') {
+      this.#meanGradient = this.#meanOf(this.#spare);
+      this.#meanParams = this.#meanOf(this.#current);
+      this.#gradients = this.own().map((i) => this.#copyOf(this.#spare, i));
+      gradients.meanGradientNorm2 = squaredDistance(this.#meanGradient, new Float32Array(this.#columns));
+      this.#sent(scatteredMeanTraffic(n, this.#columns), numbersTraffic(n, 1));
+    }
+    this.memory = { ...this.memory, gradients };
+  }
+
+  /** How the mean gradient changed with the mean parameters since they were estimated in this step, on the same batches. */
+  async #smoothness(step: number): Promise<void> {
+    for (const i of this.own())
+      await this.#clock.time('compute', () => this.replicas.gradientAgain(i, step, this.#current, this.#spare));
+    const changes = Float64Array.from(this.own(), (i, place) =>
+      squaredDistance(this.#copyOf(this.#spare, i), this.#gradients[place]!),
+    );
+    const { length: n } = this.#transport.present;
+    this.memory = observeChange(this.memory, n, {
+      meanNorm2: this.#gatherPresent(changes).reduce((sum, change2) => sum + change2, 0) / n,
+      norm2OfMean: squaredDistance(this.#meanOf(this.#spare), this.#meanGradient),
+      parameters2: squaredDistance(this.#meanOf(this.#current), this.#meanParams),
     });
-    this.means = { gradient, params };
+    // The mean of each replica's change of both, an n-th of it on each: of that, the squared length is added up over all.
+    this.#sent(scatteredMeanTraffic(n, this.#columns), scatteredMeanTraffic(n, this.#columns), numbersTraffic(n, 3));
   }
 
   /** Averages with the neighbours: once, or under consensus control until the replicas are close enough. */
-  #combine(step: number, plan: EpochPlan, rate: number): void {
-    const target = this.#target(step, plan, rate);
-    this.#gossip(plan);
-    const { consensus } = this.#experiment;
-    if (target !== null && consensus.kind !== 'none') {
-      this.#measured.target = target;
-      let distance = this.#clock.time('mix', () => this.#distance());
-      while (distance > target && this.#measured.gossips < consensus.cap) {
-        // As many as the topology needs at the least favourable; measured again only then.
-        const wanted = predictedGossips(distance, target, plan.secondModulus());
-        for (let left = Math.min(wanted, consensus.cap - this.#measured.gossips); left > 0; left--) this.#gossip(plan);
-        distance = this.#clock.time('mix', () => this.#distance());
-      }
-      this.#measured.controlled = distance;
-    }
-  }
-
-  #target(step: number, plan: EpochPlan, learningRate: number): number | null {
-    const { consensus } = this.#experiment;
-    if (consensus.kind === 'none') return null;
-    const distance = this.#measured.distance ?? this.#clock.time('mix', () => this.#distance());
-    const signals = {
+  #combine(step: number, plan: EpochPlan, learningRate: number): void {
+    const { consensus, optimizer } = this.#experiment;
+    const { demand, memory } = consensusDemand(consensus, this.memory, {
       epoch: step / plan.stepsPerEpoch,
       learningRate,
+      momentum: 'momentum' in optimizer ? optimizer.momentum : 0,
       replicas: this.#transport.present.length,
-      distance,
-    };
-    const { target, memory } = consensusTarget(consensus, this.memory, signals);
+    });
     this.memory = memory;
-    return target;
+    this.#gossip(plan);
+    if (demand === 'nothing' || consensus.kind === 'none') return;
+    let distance = this.#knownDistance(false);
+    if (demand === 'measure')
+      this.memory = { ...this.memory, maxDistance: Math.max(this.memory.maxDistance, distance) };
+    else {
+      this.#measured.target = demand;
+      while (distance > demand && this.#measured.gossips < consensus.cap)
+        distance = this.#knownDistance(isDoublyStochastic(this.#gossip(plan)));
+    }
+    this.#measured.controlled = distance;
   }
 
-  #gossip(plan: EpochPlan): void {
+  /** Ξ as control learns it, which is paid for; `meanKnown`: since the last time nothing changed the mean. */
+  #knownDistance(meanKnown: boolean): number {
+    this.#sent(...distanceTraffic(this.#transport.present.length, this.#columns, meanKnown));
+    return this.#clock.time('mix', () => this.#distance());
+  }
+
+  #gossip(plan: EpochPlan): Mixing {
     const mixing = plan.topology.mixing(this.memory.gossips);
     this.#clock.time('mix', () => this.#transport.mix(mixing, this.#current, this.#spare));
     this.#swap();
     this.memory = { ...this.memory, gossips: this.memory.gossips + 1 };
     this.#measured.gossips += 1;
-    const { source, n } = this.#transport.surviving(mixing);
-    const messages = (source.length - n) / this.#transport.present.length;
-    this.#sent(messages, messages);
+    const surviving = this.#transport.surviving(mixing);
+    this.#sent(gossipTraffic(surviving, this.#transport.present.length, this.#columns));
+    return surviving;
   }
 
-  /** Per replica: messages, and how often the parameters are in them. */
-  #sent(messages: number, copies: number): void {
-    this.#measured.sentMessages += messages;
-    this.#measured.sentBytes += copies * this.#columns * floatBytes;
-  }
-
-  /** A mean over all replicas by ring all-reduce: 2(n−1) messages of an n-th of the row each. */
-  #sentToAll(): void {
-    const { length: there } = this.#transport.present;
-    const messages = 2 * (there - 1);
-    this.#sent(messages, messages / there);
+  #sent(...traffic: readonly Traffic[]): void {
+    for (const { messages, bytes } of traffic) {
+      this.#measured.sentMessages += messages;
+      this.#measured.sentBytes += bytes;
+    }
   }
 
   #event(step: number, plan: EpochPlan, rate: number): StepEvent {

@@ -26,6 +26,8 @@ export interface Replicas {
   adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The gradient alone: of the replica's parameters in `from`, into its row of `to`. */
   gradient(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
+  /** The same once more for the batch of this step, without any other trace; only if gradient and update are apart. */
+  gradientAgain(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
   update(
     replica: number,
@@ -171,14 +173,25 @@ export async function openReplicas(
     return { loss, accuracy: correct / stepper.labels.length, gradientNorm: Math.sqrt(norm2) };
   }
 
+  function load(replica: number, at: number): void {
+    const { size, begins } = feed.train(replica, at, memory.x, memory.labels);
+    stepper = steppers.get(size)!;
+    // Text starts again: what was carried over from its end does not belong there.
+    if (begins && model.sequential) rows.of(place(replica)).state!.set(startState);
+  }
+
+  const gradient: Replicas['gradient'] = (replica, at, from, to) =>
+    run(replica, at, {
+      params: { rows: from, replica, written: false },
+      gradient: { rows: to, replica, written: true },
+    });
+  const stateOf = (replica: number) => rows.of(place(replica)).state;
+  /** What the last gradient of each replica started from, if it may be asked for again. */
+  const statesBefore = new Map<number, Float32Array>();
+
   return {
     layout: step.params,
-    load(replica, at) {
-      const { size, begins } = feed.train(replica, at, memory.x, memory.labels);
-      stepper = steppers.get(size)!;
-      // Text starts again: what was carried over from its end does not belong there.
-      if (begins && model.sequential) rows.of(place(replica)).state!.set(startState);
-    },
+    load,
     adapt(replica, at, learningRate, from, to) {
       memory.learningRate![0] = learningRate;
       memory.step![0] = at;
@@ -187,11 +200,19 @@ export async function openReplicas(
         "params'": { rows: to, replica, written: true },
       });
     },
-    gradient: (replica, at, from, to) =>
-      run(replica, at, {
-        params: { rows: from, replica, written: false },
-        gradient: { rows: to, replica, written: true },
-      }),
+    gradient(replica, at, from, to) {
+      const state = stateOf(replica);
+      if (form === 'apart' && state !== undefined) statesBefore.set(replica, state.slice());
+      return gradient(replica, at, from, to);
+    },
+    async gradientAgain(replica, at, from, to) {
+      const after = stateOf(replica)?.slice();
+      stateOf(replica)?.set(statesBefore.get(replica)!);
+      load(replica, at);
+      const outcome = await gradient(replica, at, from, to);
+      if (after !== undefined) stateOf(replica)!.set(after);
+      return outcome;
+    },
     async update(replica, at, learningRate, params, gradient) {
       updateMemory!.learningRate![0] = learningRate;
       updateMemory!.step![0] = at;

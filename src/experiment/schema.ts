@@ -36,7 +36,10 @@ const shape = {
   probes: z
     .strictObject({
       everySteps: z.int().min(1).default(1).describe('measure at every so many steps'),
-      norms: z.boolean().default(true).describe('L2 norm of every tensor on every replica, before averaging'),
+      norms: z
+        .boolean()
+        .default(true)
+        .describe('L2 norm of every tensor on every replica, after its step and before averaging'),
       distance: z.boolean().default(true).describe('consensus distance Ξ'),
     })
     .prefault({})

@@ -25,7 +25,7 @@ describe.each(backends)('$title: bits do not depend on the number of workers', (
     ['Ada', { topology: { kind: 'ada', k0: 11, kEnd: 3 } }],
     ['centralized', { algorithm: { kind: 'centralized' } }],
     ['consensus control', { consensus: { kind: 'adaptive' } }],
-    ['critical distance', { consensus: { kind: 'critical' } }],
+    ['critical distance', { consensus: { kind: 'critical', fraction: 0.1 } }],
     ['convolutions', { model: { kind: 'cnn', filters: [4] }, data: { ...small.data, shape: [1, 8, 8] } }],
     [
       'batch norm',
@@ -202,10 +202,38 @@ describe('consensus control', () => {
     const controlled = steps.filter((step) => step.epoch >= 1);
     expect(controlled.every((step) => step.controlledDistance! <= step.targetDistance!)).toBe(true);
     expect(Math.max(...controlled.map((step) => step.gossips))).toBeGreaterThan(1);
-    // The extra gossips are paid for.
+    // The extra gossips are paid for, and so is to know Ξ: a message to all but oneself, then 4 = ⌈log2 12⌉ after each gossip.
     const extra = controlled.find((step) => step.gossips > 1)!;
-    expect(extra.sentMessages).toBe(2 * extra.gossips);
+    expect(extra.sentMessages).toBe(2 * extra.gossips + 11 + 4 * extra.gossips);
+    const [row, double] = [4 * (10 * 16 + 16 + 16 * 4 + 4), 8];
+    const known = (11 / 12) * row + 4 * double * (extra.gossips + 1);
+    expect(extra.sentBytes).toBeCloseTo(2 * extra.gossips * row + known, 6);
     expect(steps.filter((step) => step.epoch < 1).every((step) => step.gossips === 1)).toBe(true);
+  });
+
+  it('gossips no more often than the target needs', async () => {
+    const settings = { epochs: 1, consensus: { kind: 'adaptive', scale: 0.5 } };
+    const { steps } = await outcomeOf(settings);
+    // With one gossip less in each step none of those that made more than one would have got there.
+    for (const cap of new Set(steps.map((step) => step.gossips - 1))) {
+      if (cap < 1) continue;
+      const fewer = await outcomeOf({ ...settings, consensus: { ...settings.consensus, cap } });
+      const first = fewer.steps.findIndex((step) => step.controlledDistance! > step.targetDistance!);
+      // Up to there both are the same run.
+      expect(first).toBe(steps.findIndex((step) => step.gossips > cap));
+    }
+  });
+
+  it.each(['adapt-then-combine', 'combine-then-adapt'])('the critical distance is reached, %s', async (order) => {
+    const algorithm = { kind: 'dpsgd', order };
+    const { steps } = await outcomeOf({ consensus: { kind: 'critical', fraction: 0.2, to: 2 }, algorithm });
+    const controlled = steps.filter((step) => step.targetDistance !== null);
+    expect(controlled.length).toBeGreaterThan(15);
+    expect(controlled.every((step) => step.epoch < 2)).toBe(true);
+    expect(Math.max(...controlled.map((step) => step.gossips))).toBeGreaterThan(2);
+    expect(controlled.filter((step) => step.controlledDistance! <= step.targetDistance!).length).toBeGreaterThan(
+      0.8 * controlled.length,
+    );
   });
 
   it('never gossips more often than its cap', async () => {

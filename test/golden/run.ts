@@ -19,6 +19,8 @@ export interface Course {
   readonly near: {
     readonly loss: readonly number[];
     readonly distance: readonly number[];
+    /** Of the first tensor, mean over the replicas. */
+    readonly norm: readonly number[];
     readonly learningRate: readonly number[];
     readonly targetDistance: readonly number[];
     readonly testLoss: readonly number[];
@@ -89,6 +91,7 @@ export async function measure(
   const dataset =
     experiment!.model.kind === 'lstm' ? drawnText() : await loadData(experiment!.data, { seed: experiment!.seed });
   const steps: StepEvent[] = [];
+  const norms: number[] = [];
   const evaluations: EvaluationEvent[] = [];
   let paramsSha256 = '';
   const { shares, columns } = await prepare(experiment!, { dataset });
@@ -102,6 +105,7 @@ export async function measure(
     undefined,
   )) {
     if (event.type === 'step') steps.push(event);
+    if (event.type === 'norms') norms.push(mean(event.norms[0]!));
     if (event.type === 'evaluation') evaluations.push(event);
     if (event.type === 'end') paramsSha256 = event.paramsSha256;
   }
@@ -110,6 +114,7 @@ export async function measure(
     near: {
       loss: steps.map(({ loss }) => mean(loss)),
       distance: steps.map(({ distance }) => distance!),
+      norm: norms,
       learningRate: steps.map(({ learningRate }) => learningRate),
       targetDistance: steps.flatMap(({ targetDistance }) => targetDistance ?? []),
       testLoss: evaluations.map(({ local }) => mean(local.map(({ loss }) => loss))),

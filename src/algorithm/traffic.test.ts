@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { Random } from '../base/random.ts';
+import { apply } from '../topology/mixing.ts';
+import { buildTopology } from '../topology/topology.ts';
+import { distanceTraffic, gossipTraffic, meanTraffic, numbersTraffic } from './traffic.ts';
+
+it('gossip sends the row to every neighbour, a mean sends parts of it round a ring', () => {
+  expect(gossipTraffic(buildTopology({ kind: 'ring' }, 8, 1).mixing(0), 8, 100)).toEqual({ messages: 2, bytes: 800 });
+  expect(gossipTraffic(buildTopology({ kind: 'star' }, 8, 1).mixing(0), 8, 100)).toEqual({
+    messages: 1.75,
+    bytes: 700,
+  });
+  expect(meanTraffic(8, 100)).toEqual({ messages: 14, bytes: 700 });
+});
+
+it('the distance costs half a mean and two numbers, then one number per gossip', () => {
+  expect(distanceTraffic(8, 100, false)).toEqual([
+    { messages: 7, bytes: 350 },
+    { messages: 3, bytes: 48 },
+  ]);
+  expect(distanceTraffic(8, 100, true)).toEqual([{ messages: 3, bytes: 24 }]);
+  expect(numbersTraffic(12, 1).messages).toBe(4);
+  expect(distanceTraffic(1, 100, false).every(({ messages, bytes }) => messages === 0 && bytes === 0)).toBe(true);
+});
+
+it('one number is enough because gossip keeps the mean', () => {
+  const n = 12;
+  const mixing = buildTopology({ kind: 'exponential' }, n, 1).mixing(0);
+  const random = new Random(1, 'test');
+  let x = Float64Array.from({ length: n }, () => random.normal());
+  const mean = x.reduce((sum, value) => sum + value, 0) / n;
+  for (let gossips = 0; gossips < 3; gossips++) {
+    const next = new Float64Array(n);
+    apply(mixing, x, next);
+    x = next;
+    const direct = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
+    expect(x.reduce((sum, value) => sum + value ** 2, 0) / n - mean ** 2).toBeCloseTo(direct, 12);
+  }
+});
