@@ -3,9 +3,8 @@ import type { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { writeWhole } from '../base/file.ts';
 import { drawTopology } from '../draw/topology.ts';
-import type { Kind } from '../topology/kind.ts';
+import { type Kind, weightRules } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
-import { weightRules } from '../topology/mixing.ts';
 import { summarize, type TopologySummary } from '../topology/summary.ts';
 import { buildTopology, replicasOf } from '../topology/topology.ts';
 import { jsonOption } from './options.ts';
@@ -74,7 +73,7 @@ function sentText({ floatsSentPerParameter: sent }: TopologySummary, parameters:
 }
 
 function report(summary: TopologySummary, parameters: number | undefined): string {
-  const { spectralGapOf: of } = summary;
+  const { spectralGapOf: of, spectralGapError: error } = summary;
   const period =
     summary.periodSteps === null
       ? 'drawn anew at each step'
@@ -87,7 +86,10 @@ function report(summary: TopologySummary, parameters: number | undefined): strin
       ['degree', degreeText(summary)],
       ['edges per step', number(summary.edges)],
       ['diameter', summary.diameter === null ? 'not connected' : number(summary.diameter)],
-      ['spectral gap', number(summary.spectralGap) + (of === 'W' ? '' : `  (per step, ${of})`)],
+      [
+        'spectral gap',
+        `${number(summary.spectralGap)}${error === 0 ? '' : ` ± ${number(error, 1)}`}${of === 'W' ? '' : ` per step, of ${of === 'product over the period' ? 'the ' : ''}${of}`}`,
+      ],
       [
         'mixing time',
         summary.mixingSteps === null

@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
-import type { WeightRule } from './mixing.ts';
+
+/** How an edge's weight follows from the degrees, if a kind does not prescribe it. */
+export const weightRules = ['uniform', 'metropolis', 'best-constant', 'lazy'] as const;
+export type WeightRule = (typeof weightRules)[number];
 
 /** Who averages whom in one step. */
 export interface Round {
@@ -16,6 +19,10 @@ export interface Rounds {
   /** Of a grid: replicas stand in rows of so many. */
   readonly columns?: number;
   round(step: number): Round;
+  /** Of rounds drawn anew: is every order of the replicas as likely as any other? */
+  readonly exchangeable?: boolean;
+  /** Of rounds drawn anew: λ2(E[WᵀW]) with the weights that they prescribe, if there is a way to compute it. */
+  meanSquare?(): number;
 }
 
 /**

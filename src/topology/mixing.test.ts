@@ -1,8 +1,8 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../base/error.ts';
-import { type Round, undirected } from './kind.ts';
-import { isDoublyStochastic, isSymmetric, type Mixing, mixingOf, type WeightRule, without } from './mixing.ts';
+import { type Round, undirected, type WeightRule } from './kind.ts';
+import { isDoublyStochastic, isSymmetric, type Mixing, mixingOf, without } from './mixing.ts';
 import { buildTopology } from './topology.ts';
 
 function dense(W: Mixing): number[][] {

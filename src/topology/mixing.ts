@@ -1,10 +1,6 @@
 import { UserError } from '../base/error.ts';
-import type { Round } from './kind.ts';
+import type { Round, WeightRule } from './kind.ts';
 import { symmetricExtremes } from './spectrum.ts';
-
-/** How an edge's weight follows from the degrees, where a kind does not prescribe it. */
-export const weightRules = ['uniform', 'metropolis', 'best-constant', 'lazy'] as const;
-export type WeightRule = (typeof weightRules)[number];
 
 /**
  * The mixing matrix W of `x_i ← Σ_j W_ij x_j`, by rows: row i has the entries start[i] … start[i+1]−1, ascending in `source`,

@@ -1,8 +1,10 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../base/random.ts';
+import { circulantModulus, isCirculant } from './circulant.ts';
+import { secondModulus } from './contraction.ts';
 import { apply, isSymmetric, type Mixing, mixingOf } from './mixing.ts';
-import { circulantModulus, isCirculant, secondModulus, spectralRadius, symmetricExtremes } from './spectrum.ts';
+import { spectralRadius, symmetricExtremes } from './spectrum.ts';
 import { buildTopology } from './topology.ts';
 
 const operator = (W: Mixing) => (x: Float64Array, out: Float64Array) => apply(W, x, out);

@@ -1,6 +1,5 @@
 import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { Random } from '../base/random.ts';
-import type { Mixing } from './mixing.ts';
 
 /** out ← A x on vectors that sum to 0; what is left of 1 in the result is projected out. */
 export type Operator = (x: Float64Array, out: Float64Array) => void;
@@ -32,44 +31,6 @@ export function probe(n: number, index = 0): Float64Array {
   const x = Float64Array.from({ length: n }, () => random.normal());
   centre(x);
   return x;
-}
-
-/**
- * Second largest eigenvalue modulus of a product of circulants, by their Fourier transforms, whose products are the product's:
- * λ_j = Σ_o w_o e^(2πi·jo/n).
- */
-export function circulantModulus(factors: readonly Mixing[]): number {
-  const { n } = factors[0]!;
-  const [cos, sin] = [Math.cos, Math.sin].map((f) =>
-    Float64Array.from({ length: n }, (_, m) => f((2 * Math.PI * m) / n)),
-  );
-  let largest = 0;
-  for (let j = 1; j <= n / 2; j++) {
-    let modulus = 1;
-    for (const { start, source, weight } of factors) {
-      let [re, im] = [0, 0];
-      for (let e = start[0]!; e < start[1]!; e++) {
-        const m = (j * source[e]!) % n;
-        re += weight[e]! * cos![m]!;
-        im += weight[e]! * sin![m]!;
-      }
-      modulus *= Math.hypot(re, im);
-    }
-    largest = Math.max(largest, modulus);
-  }
-  return largest;
-}
-
-/** Is every row the first one shifted? */
-export function isCirculant({ n, start, source, weight }: Mixing): boolean {
-  const first = new Float64Array(n).fill(Number.NaN);
-  for (let e = 0; e < start[1]!; e++) first[source[e]!] = weight[e]!;
-  for (let i = 1; i < n; i++) {
-    if (start[i + 1]! - start[i]! !== start[1]!) return false;
-    for (let e = start[i]!; e < start[i + 1]!; e++)
-      if (!(Math.abs(first[(source[e]! - i + n) % n]! - weight[e]!) <= 1e-14)) return false;
-  }
-  return true;
 }
 
 /** How many eigenvalues of the symmetric tridiagonal matrix lie below x (Sturm sequence). */
@@ -209,13 +170,4 @@ export function spectralRadius(n: number, operator: Operator): number {
     }
     basis.push(next);
   }
-}
-
-/** |λ2| of a mixing matrix: in closed form for circulants, iteratively otherwise; never by an n×n decomposition. */
-export function secondModulus(mixing: Mixing, symmetric: boolean, operator: Operator): number {
-  if (mixing.n === 1) return 0;
-  if (isCirculant(mixing)) return circulantModulus([mixing]);
-  if (!symmetric) return spectralRadius(mixing.n, operator);
-  const { least, greatest } = symmetricExtremes(mixing.n, operator);
-  return Math.max(Math.abs(least), Math.abs(greatest));
 }

@@ -1,3 +1,4 @@
+import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { kinds } from './kinds.ts';
 import { apply } from './mixing.ts';
@@ -75,6 +76,7 @@ describe('summary', () => {
       diameter: 4,
       spectralGap: expect.closeTo(0.195262, 6),
       spectralGapOf: 'W',
+      spectralGapError: 0,
       mixingSteps: 22,
       doublyStochastic: true,
       symmetric: true,
@@ -99,7 +101,7 @@ describe('summary', () => {
       { k: 1, edges: 16, periodSteps: 4, spectralGap: 1, mixingSteps: 4, directed: true },
     ],
     ['hypercube', 16, { k: 1 }, { k: 1, edges: 8, periodSteps: 4, spectralGap: 1, mixingSteps: 4 }],
-    ['epidemic', 16, { k: 4 }, { k: 4, edges: 32, periodSteps: null, spectralGapOf: 'sample of 100 steps' }],
+    ['epidemic', 16, { k: 4 }, { k: 4, edges: 32, periodSteps: null, spectralGapOf: 'E[WᵀW]' }],
     ['epidemic', 16, { k: 4, variant: 'local' }, { k: 4, edges: 64, directed: true, doublyStochastic: false }],
     ['matcha', 16, { base: 'ring', budget: 0.5 }, { doublyStochastic: true, symmetric: true, diameter: 8 }],
   ])('%s(%i, %o)', (kind, n, settings, expected) => {
@@ -114,11 +116,44 @@ describe('summary', () => {
     expect(s.mixingSteps).toBe(Math.ceil(Math.log(100) / Math.log(Math.sqrt(3))));
   });
 
-  it('of a topology drawn anew each step agrees with another sample', () => {
-    const rates = [0, 1, 2].map((seed) => summarize(buildTopology({ kind: 'epidemic', k: 4 }, 64, seed)).spectralGap);
-    expect(Math.max(...rates) - Math.min(...rates)).toBeLessThan(0.02);
-    // E[W²] of a random 4-regular W with weights 1/5 shrinks differences by about 1/5 in the square.
-    expect(rates[0]).toBeCloseTo(1 - Math.sqrt(1 / 5), 1);
+  it('of a random k-regular topology is exact', () => {
+    // The trace of W² is n/(k+1) whatever is drawn, and E[W²] has one eigenvalue besides 1.
+    const { spectralGap, spectralGapError } = summary('epidemic', 64, { k: 4 });
+    expect(spectralGap).toBeCloseTo(1 - Math.sqrt((64 / 5 - 1) / 63), 10);
+    expect(spectralGapError).toBe(0);
+  });
+
+  it('of random one-way edges is a sample’s, within its error of another’s, even if some steps average exactly', () => {
+    const samples = [0, 1, 2, 3].map((seed) =>
+      summarize(buildTopology({ kind: 'epidemic', variant: 'local' }, 6, seed)),
+    );
+    for (const { spectralGap, spectralGapOf, spectralGapError, mixingSteps } of samples) {
+      expect(spectralGapOf).toBe('E[WᵀW], sample of 100 steps');
+      expect(spectralGapError).toBeLessThan(0.01);
+      expect(Math.abs(spectralGap - samples[0]!.spectralGap)).toBeLessThan(2 * spectralGapError);
+      expect(mixingSteps).toBeGreaterThan(2);
+    }
+  });
+
+  it.each([
+    [7, true],
+    [7, false],
+    [8, false],
+    [12, false],
+  ])('of one peer along a random shift is that of all shifts and starts: n = %i, directed %s', (n, directed) => {
+    const { spectralGap } = summary('equidyn', n, { directed });
+    // A long sample of its own, by dense matrices.
+    const { mixing } = buildTopology({ kind: 'equidyn', directed }, n, 5);
+    const mean = Matrix.zeros(n, n);
+    const steps = 20_000;
+    for (let step = 0; step < steps; step++) {
+      const { start, source, weight } = mixing(step);
+      const W = Matrix.zeros(n, n);
+      for (let i = 0; i < n; i++) for (let e = start[i]!; e < start[i + 1]!; e++) W.set(i, source[e]!, weight[e]!);
+      mean.add(W.transpose().mmul(W));
+    }
+    const [, second] = new EigenvalueDecomposition(mean.div(steps)).realEigenvalues.sort((a, b) => b - a);
+    expect(Math.abs(1 - Math.sqrt(second!) - spectralGap)).toBeLessThan(0.015);
   });
 });
 

@@ -1,13 +1,11 @@
+import { isCirculant } from './circulant.ts';
+import { type Contraction, contraction, negligible } from './contraction.ts';
 import { distances, targetsOf } from './kind.ts';
-import { apply, isDoublyStochastic, isSymmetric } from './mixing.ts';
-import { centre, circulantModulus, isCirculant, probe, secondModulus, spectralRadius } from './spectrum.ts';
+import { isDoublyStochastic, isSymmetric } from './mixing.ts';
 import type { Topology } from './topology.ts';
 
 /** How many steps stand for a topology that is drawn anew each step. */
 const sampledSteps = 100;
-
-/** What rounding leaves of an exact average is no contraction rate: its root over a period would pretend to be one. */
-const negligible = 1e-12;
 
 export interface Spread {
   readonly min: number;
@@ -28,10 +26,12 @@ export interface TopologySummary {
   readonly edges: number;
   /** Longest way between two replicas, over the edges of all steps; null if some are never joined. */
   readonly diameter: number | null;
-  /** 1 − |λ2| of W; of a period's product, or of random steps, per step. */
+  /** 1 − |λ2| of W; of a period's product, or in the mean square of random steps, per step. */
   readonly spectralGap: number;
   /** What the gap was computed of. */
-  readonly spectralGapOf: 'W' | 'product over the period' | `sample of ${number} steps`;
+  readonly spectralGapOf: Contraction['of'];
+  /** By how much the gap may be off, as it was sampled. */
+  readonly spectralGapError: number;
   /** Steps until differences between replicas have shrunk to 1 %; null if they never do. */
   readonly mixingSteps: number | null;
   readonly doublyStochastic: boolean;
@@ -85,52 +85,6 @@ export function meanDegree(topology: Topology): number {
   return sum / (steps.length * topology.n);
 }
 
-/** |λ2| a step: of W, of the product over one period, or as the mean contraction over random steps. */
-export function contraction(topology: Topology): number {
-  const { n, period } = topology;
-  if (n === 1) return 0;
-  if (period === 1) {
-    const mixing = topology.mixing(0);
-    const modulus = secondModulus(mixing, isSymmetric(mixing), (x, out) => apply(mixing, x, out));
-    return modulus < negligible ? 0 : modulus;
-  }
-  if (period < Number.POSITIVE_INFINITY) {
-    const factors = Array.from({ length: period }, (_, step) => topology.mixing(step));
-    const product = (x: Float64Array, out: Float64Array) => {
-      let current = x;
-      for (const [step, factor] of factors.entries()) {
-        const next = step === period - 1 ? out : new Float64Array(n);
-        apply(factor, current, next);
-        current = next;
-      }
-    };
-    const radius = factors.every(isCirculant) ? circulantModulus(factors) : spectralRadius(n, product);
-    return radius < negligible ? 0 : radius ** (1 / period);
-  }
-  return sampledContraction(topology);
-}
-
-/** Mean contraction a step over a sample of steps, gone through again and again until the slowest direction is left. */
-function sampledContraction(topology: Topology): number {
-  let current = probe(topology.n);
-  let rate = Number.NaN;
-  for (let cycle = 0; cycle < 100; cycle++) {
-    let logarithm = 0;
-    for (let step = 0; step < sampledSteps; step++) {
-      const next = new Float64Array(topology.n);
-      apply(topology.mixing(step), current, next);
-      const length = centre(next);
-      if (length < negligible) return 0;
-      logarithm += Math.log(length);
-      current = next;
-    }
-    const found = Math.exp(logarithm / sampledSteps);
-    if (Math.abs(found - rate) < 1e-4 * (1 - found)) return found;
-    rate = found;
-  }
-  return rate;
-}
-
 export function summarize(topology: Topology): TopologySummary {
   const { n, period, directed } = topology;
   const random = period === Number.POSITIVE_INFINITY;
@@ -140,7 +94,7 @@ export function summarize(topology: Topology): TopologySummary {
   const degree = spread(rounds.flatMap((sources) => sources.map((row) => row.length)));
   const sent = spread(rounds.flatMap((sources) => targetsOf(sources).map((row) => row.length)));
   const arcs = degree.mean * n;
-  const modulus = contraction(topology);
+  const { modulus, of, error } = contraction(topology);
   return {
     kind: topology.kind,
     n,
@@ -150,7 +104,8 @@ export function summarize(topology: Topology): TopologySummary {
     edges: directed ? arcs : arcs / 2,
     diameter: diameter(union(rounds), mixings.every(isCirculant)),
     spectralGap: 1 - modulus,
-    spectralGapOf: random ? `sample of ${sampledSteps} steps` : period === 1 ? 'W' : 'product over the period',
+    spectralGapOf: of,
+    spectralGapError: error,
     mixingSteps: mixingSteps(modulus, random ? 1 : period),
     doublyStochastic: mixings.every(isDoublyStochastic),
     symmetric: mixings.every(isSymmetric),

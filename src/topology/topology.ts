@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { nearest, UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
-import type { Kind, Round, Rounds } from './kind.ts';
+import { type Kind, type Round, type Rounds, weightRules } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
 import { kinds } from './kinds.ts';
-import { checkRule, type Mixing, mixingOf, weightRules } from './mixing.ts';
+import { checkRule, type Mixing, mixingOf } from './mixing.ts';
 
 const weights = z
   .enum(weightRules)
@@ -35,7 +35,7 @@ export const topologySchema = z.discriminatedUnion('kind', kinds.map(schemaOf) a
 export type TopologyConfig = Readonly<z.output<typeof topologySchema>>;
 
 /** A communication topology of n replicas: who averages whom at each step, and with which weights. */
-export interface Topology {
+export interface Topology extends Pick<Rounds, 'exchangeable' | 'meanSquare'> {
   readonly kind: string;
   readonly n: number;
   /** Neighbours per replica, for kinds that have the setting. */
@@ -96,7 +96,7 @@ export function buildTopology(
   const kind = findKind(given.kind);
   const { weights: rule, kind: _, ...settings } = parse(schemaOf(kind), { ...given, kind: kind.name }, kind.name);
   const directed = typeof kind.directed === 'function' ? kind.directed(settings) : kind.directed;
-  const { period, round, columns }: Rounds =
+  const { period, round, columns, exchangeable, meanSquare }: Rounds =
     n === 1 && kind.name !== 'file' ? { period: 1, round: () => ({ sources: [[]] }) } : kind.build(n, settings, seed);
   checkRule(kind.name, rule, directed, period);
   // Degrees of a directed topology differ by direction, so the only rule with rows that sum to 1 by itself is the plain average.
@@ -112,6 +112,8 @@ export function buildTopology(
     directed,
     columns,
     period,
+    ...(exchangeable && { exchangeable }),
+    ...(meanSquare && rule === undefined && { meanSquare }),
     round: (step) => roundAt(index(step)),
     mixing: (step) => mixingAt(index(step)),
   };

@@ -37,6 +37,10 @@ export const epidemic = kind({
   build(n, settings, seed) {
     const k = epidemicCount(n, settings);
     const draw = settings.variant === 'local' ? localRound : randomRegularRound;
-    return { period: Number.POSITIVE_INFINITY, round: (step) => draw(n, k, new Random(seed, 'topology', 0, step)) };
+    return {
+      period: Number.POSITIVE_INFINITY,
+      exchangeable: true,
+      round: (step) => draw(n, k, new Random(seed, 'topology', 0, step)),
+    };
   },
 });

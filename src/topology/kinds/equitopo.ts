@@ -1,16 +1,6 @@
 import { z } from 'zod';
 import { Random } from '../../base/random.ts';
-import {
-  circulant,
-  constant,
-  countIn,
-  isConnected,
-  kind,
-  neighbourCount,
-  type Round,
-  refuse,
-  weighted,
-} from '../kind.ts';
+import { circulant, constant, countIn, isConnected, kind, neighbourCount, refuse, weighted } from '../kind.ts';
 import { log2Ceil } from './exponential.ts';
 
 /*
@@ -66,16 +56,36 @@ export const equistatic = kind({
 });
 
 /** Walks along shift u from a random start and pairs each replica with the next one where both are still free. */
-function pairUp(n: number, shift: number, start: number, weight: number): Round {
+function pairUp(n: number, shift: number, start: number): [number, number][] {
   const free = new Uint8Array(n).fill(1);
-  const edges: [number, number, number][] = [];
+  const pairs: [number, number][] = [];
   for (let m = 0; m < n; m++) {
     const [i, j] = [(start + m) % n, (start + m + shift) % n];
     if (!free[i] || !free[j]) continue;
     free[i] = free[j] = 0;
-    edges.push([i, j, weight]);
+    pairs.push([i, j]);
   }
-  return weighted(n, edges);
+  return pairs;
+}
+
+/** λ2(E[WᵀW]) of W = (1 − w)·I + w·P, P a random shift, whose mean is −1/(n−1) on vectors that sum to 0. */
+function directedSquare(n: number, weight: number): number {
+  return (1 - weight) ** 2 + weight ** 2 - (2 * weight * (1 - weight)) / (n - 1);
+}
+
+/**
+ * The same of W = I − wL, L the Laplacian of pairs, L² = 2L: E[W²] = I − 2w(1 − w)·E[L]. A shift gives as many pairs from any start, so E[L] is
+ * circulant, and its eigenvalues follow from the pairs of each shift.
+ */
+function undirectedSquare(n: number, weight: number): number {
+  const cosine = Float64Array.from({ length: n }, (_, m) => Math.cos((2 * Math.PI * m) / n));
+  const pairs = Array.from({ length: n - 1 }, (_, u) => pairUp(n, u + 1, 0).length);
+  let least = Number.POSITIVE_INFINITY;
+  for (let frequency = 1; frequency <= n / 2; frequency++) {
+    const eigenvalue = pairs.reduce((sum, count, u) => sum + count * (2 - 2 * cosine[(frequency * (u + 1)) % n]!), 0);
+    least = Math.min(least, eigenvalue / n / (n - 1));
+  }
+  return 1 - 2 * weight * (1 - weight) * least;
 }
 
 export const equidyn = kind({
@@ -92,10 +102,15 @@ export const equidyn = kind({
     const weight = (settings.eta * (n - 1)) / n;
     return {
       period: Number.POSITIVE_INFINITY,
+      meanSquare: () => (settings.directed ? directedSquare(n, weight) : undirectedSquare(n, weight)),
       round(step) {
         const random = new Random(seed, 'topology', 0, step);
         const shift = 1 + random.below(n - 1);
-        return settings.directed ? circulant(n, [shift], weight) : pairUp(n, shift, random.below(n), weight);
+        if (settings.directed) return circulant(n, [shift], weight);
+        return weighted(
+          n,
+          pairUp(n, shift, random.below(n)).map(([i, j]) => [i, j, weight] as const),
+        );
       },
     };
   },

@@ -3,7 +3,7 @@ import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../base/random.ts';
 import { summarize } from '../summary.ts';
-import { buildTopology } from '../topology.ts';
+import { buildTopology, type Topology } from '../topology.ts';
 import { activation, matchings } from './matcha.ts';
 
 type Edge = [number, number];
@@ -96,27 +96,58 @@ describe('matcha', () => {
     expect(second! / largest).toBeLessThan(1.002);
   });
 
-  it('weighs edges so that differences shrink fastest on average', () => {
+  describe('of every set of active matchings of a ring of 6', () => {
     const [n, budget] = [6, 0.7];
     const parts = partsOf('ring', n);
     const p = activation(n, parts, budget);
-    // ‖E[W²] − J‖ as a mean over all sets of active matchings.
-    const rate = (alpha: number) => {
+    /** λ2 of E[W²] − J with a W for each set. */
+    const meanSquare = (mixing: (edges: readonly (readonly [number, number])[]) => Matrix) => {
       const mean = Matrix.ones(n, n).div(-n);
       for (let active = 0; active < 2 ** parts.length; active++) {
         const on = parts.filter((_, m) => active & (1 << m));
         const share = p.reduce((product, x, m) => product * (active & (1 << m) ? x : 1 - x), 1);
-        const W = Matrix.sub(Matrix.eye(n), laplacian(n, on.flat(), alpha));
+        const W = mixing(on.flat());
         mean.add(W.mmul(W).mul(share));
       }
       return Math.max(...new EigenvalueDecomposition(mean).realEigenvalues);
     };
-    const grid = Array.from({ length: 500 }, (_, i) => (i + 1) / 1000);
-    const best = grid.reduce((a, b) => (rate(b) < rate(a) ? b : a));
-    const topology = buildTopology({ kind: 'matcha', base: 'ring', budget }, n, 1);
-    const [alpha] = [0, 1, 2, 3].flatMap((step) => topology.round(step).weights!.flat());
-    expect(best).toBeLessThan(0.5);
-    expect(alpha).toBeCloseTo(best, 2);
+    const rate = (alpha: number) => meanSquare((edges) => Matrix.sub(Matrix.eye(n), laplacian(n, edges, alpha)));
+    const built = (settings: object) => buildTopology({ kind: 'matcha', base: 'ring', budget, ...settings }, n, 1);
+    const alphaOf = (topology: Topology) => [0, 1, 2, 3].flatMap((step) => topology.round(step).weights!.flat())[0]!;
+
+    it.each([
+      ['nonnegative', 0.5],
+      ['fastest', 2],
+    ])('the %s weight is that with which differences shrink fastest on average', (alpha, most) => {
+      const grid = Array.from({ length: 1000 * most }, (_, i) => (i + 1) / 1000);
+      const best = grid.reduce((a, b) => (rate(b) < rate(a) ? b : a));
+      expect(alphaOf(built({ alpha }))).toBeCloseTo(best, 2);
+    });
+
+    it('the spectral gap is 1 − √λ2(E[W²])', () => {
+      const { spectralGap, spectralGapOf, spectralGapError } = summarize(built({}));
+      expect(spectralGap).toBeCloseTo(1 - Math.sqrt(rate(alphaOf(built({})))), 10);
+      expect([spectralGapOf, spectralGapError]).toEqual(['E[WᵀW]', 0]);
+    });
+
+    it('the gap with other weights is sampled, and as near as it says', () => {
+      const halves = (edges: readonly (readonly [number, number])[]) => {
+        const W = Matrix.eye(n);
+        const degree = edges
+          .flat()
+          .reduce((count, i) => count.set(i, (count.get(i) ?? 0) + 1), new Map<number, number>());
+        for (const [i, j] of edges) W.sub(laplacian(n, [[i, j]], 1 / (1 + Math.max(degree.get(i)!, degree.get(j)!))));
+        return W;
+      };
+      const { spectralGap, spectralGapOf, spectralGapError } = summarize(built({ weights: 'metropolis' }));
+      expect(spectralGapOf).toMatch(/^E\[WᵀW\], sample of \d+ steps$/);
+      expect(Math.abs(spectralGap - 1 + Math.sqrt(meanSquare(halves)))).toBeLessThan(spectralGapError);
+    });
+  });
+
+  it('without the bound of nonnegative weights is faster on larger topologies', () => {
+    const gap = (alpha: string) => summarize(buildTopology({ kind: 'matcha', alpha }, 97, 1)).spectralGap;
+    expect(gap('fastest') / gap('nonnegative')).toBeGreaterThan(1.5);
   });
 
   const edgesAt = ({ round }: ReturnType<typeof buildTopology>, step: number) =>

@@ -126,30 +126,31 @@ export function activation(n: number, parts: readonly Edge[][], budget: number):
   return gap(found) > gap(equal) ? found : equal;
 }
 
-/**
- * The step α of W = I − αL(t) that contracts fastest on average: minimises ‖E[W²] − J‖ = ‖I − 2αL̄ + α²(L̄² + 2L̃) − J‖ with
- * L̄ = Σ p L_j, L̃ = Σ p(1−p) L_j (for a matching L_j² = 2L_j), by golden section; at most 1/Δ, so that W ≥ 0.
- */
-function bestStep(n: number, parts: readonly Edge[][], p: readonly number[], degree: number): number {
+/** E[W²] of W = I − αL(t): I − 2αL̄ + α²(L̄² + 2L̃) with L̄ = Σ p L_j, L̃ = Σ p(1−p) L_j, as L_j² = 2L_j of a matching. */
+function secondMoments(n: number, parts: readonly Edge[][], p: readonly number[]): (alpha: number) => Operator {
   const average = laplacian(parts, p);
   const spread = laplacian(
     parts,
     p.map((x) => x * (1 - x)),
   );
   const [once, twice, noise] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  return (alpha) => (x, out) => {
+    average(x, once);
+    average(once, twice);
+    spread(x, noise);
+    for (let i = 0; i < n; i++) out[i] = x[i]! - 2 * alpha * once[i]! + alpha ** 2 * (twice[i]! + 2 * noise[i]!);
+  };
+}
+
+/** The α from 0 to `most` that contracts fastest in the mean square: minimises ‖E[W²] − J‖ by golden section. */
+function bestStep(n: number, secondMoment: (alpha: number) => Operator, most: number): number {
   const norm = (alpha: number) => {
-    const expected: Operator = (x, out) => {
-      average(x, once);
-      average(once, twice);
-      spread(x, noise);
-      for (let i = 0; i < n; i++) out[i] = x[i]! - 2 * alpha * once[i]! + alpha ** 2 * (twice[i]! + 2 * noise[i]!);
-    };
     // Close enough to tell two steps apart; the last digits of α change nothing.
-    const { least, greatest } = symmetricExtremes(n, expected, 1e-7);
+    const { least, greatest } = symmetricExtremes(n, secondMoment(alpha), 1e-7);
     return Math.max(Math.abs(least), Math.abs(greatest));
   };
   const ratio = (Math.sqrt(5) - 1) / 2;
-  let [low, high] = [0, 1 / degree];
+  let [low, high] = [0, most];
   let [a, b] = [high - ratio * high, ratio * high];
   let [atA, atB] = [norm(a), norm(b)];
   for (let i = 0; i < 16; i++)
@@ -180,20 +181,30 @@ export const matcha = kind({
       .gt(0)
       .max(1)
       .default(0.5)
-      .describe('share of the base topology’s matchings used a step, on average'),
+      .describe('share of the base topology’s matchings used per step, on average'),
+    alpha: z
+      .enum(['nonnegative', 'fastest'])
+      .default('nonnegative')
+      .describe(
+        'weight of every edge: the one that mixes fastest on average without ever weighing a replica’s own parameters below 0, or the fastest of all, as in the paper',
+      ),
   },
   directed: false,
   weights: 'uniform',
-  build(n, { base, budget }, seed) {
+  build(n, { base, budget, alpha: choice }, seed) {
     const { sources } = bases[base].build(n, { countPerSide: false } as never, seed).round(0);
     const edges = sources.flatMap((row, i) => row.filter((j) => j > i).map((j): Edge => [i, j]));
     if (edges.length === 0) refuse('matcha', { n, base }, 'the base topology has no edges');
     const degree = Math.max(...sources.map((row) => row.length));
     const parts = matchings(n, edges, degree);
     const p = activation(n, parts, budget);
-    const alpha = bestStep(n, parts, p, degree);
+    const secondMoment = secondMoments(n, parts, p);
+    // W ≥ 0 up to 1/Δ. Beyond 2/λ_max(L̄) the norm is above the 1 of α = 0.
+    const most = choice === 'nonnegative' ? 1 / degree : 2 / symmetricExtremes(n, laplacian(parts, p), 1e-7).greatest;
+    const alpha = bestStep(n, secondMoment, most);
     return {
       period: Number.POSITIVE_INFINITY,
+      meanSquare: () => symmetricExtremes(n, secondMoment(alpha)).greatest,
       round(step) {
         const random = new Random(seed, 'topology', 1, step);
         const active = parts.filter((_, m) => random.uniform() < p[m]!);
