@@ -2,52 +2,127 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folders of src/ in the order in which data passes through them: each imports only from itself and from those above it. */
-export const layers = [
-  'base',
-  'topology',
-  'draw',
-  'kernel',
-  'data',
-  'tensor',
-  'onnx',
-  'onednn',
-  'backends.ts',
-  'optim',
-  'model',
-  'transport',
-  'algorithm',
-  'experiment',
-  'engine',
-  'store',
-  'metric',
-  'run.ts',
-  'carry-out.ts',
-  'bench',
-  'report',
-  'cli',
-  'index.ts',
-] as const;
+interface Layer {
+  /** Folders it may import from; each stands above it. */
+  readonly from: readonly string[];
+  /** Packages it may import. */
+  readonly npm?: readonly string[];
+  /** Runs in browsers too: nothing of Node. */
+  readonly pure?: true;
+}
 
-/** Every import below `src` that points down the list, or into or out of a folder that is not in the list. */
-export function upwardImports(src: string): string[] {
-  const layerOf = (file: string) => relative(src, file).split(sep)[0]!;
-  const rank = (file: string) => (layers as readonly string[]).indexOf(layerOf(file));
+/** The folders of src/ in the order in which data passes through them, and what each may import besides itself and Node. */
+export const layers: Readonly<Record<string, Layer>> = {
+  base: { from: [], npm: ['koffi', 'zod'] },
+  topology: { from: ['base'], npm: ['ml-matrix', 'zod'] },
+  draw: { from: ['topology'], pure: true },
+  kernel: { from: ['base', 'topology'] },
+  data: { from: ['base'], npm: ['sharp', 'zod'] },
+  tensor: { from: ['base'] },
+  onnx: { from: ['base', 'tensor'], npm: ['onnxruntime-node', 'protobufjs'] },
+  onednn: { from: ['base', 'kernel', 'tensor'] },
+  'backends.ts': { from: ['base', 'tensor', 'onnx', 'onednn'] },
+  optim: { from: ['base', 'tensor'], npm: ['zod'] },
+  model: { from: ['base', 'tensor', 'optim'], npm: ['zod'] },
+  transport: { from: ['base', 'topology', 'kernel'] },
+  algorithm: { from: ['base'], npm: ['zod'] },
+  experiment: { from: ['base', 'topology', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
+  engine: {
+    from: [
+      ...['base', 'topology', 'kernel', 'data', 'tensor', 'backends.ts', 'optim', 'model', 'transport', 'algorithm'],
+      'experiment',
+    ],
+  },
+  store: { from: ['base', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
+  metric: { from: ['base', 'experiment', 'engine', 'store'] },
+  'run.ts': { from: ['backends.ts', 'transport', 'experiment', 'engine', 'store'] },
+  'carry-out.ts': { from: ['transport', 'experiment', 'store', 'run.ts'] },
+  bench: {
+    from: [
+      'base',
+      'topology',
+      'kernel',
+      'tensor',
+      'backends.ts',
+      'optim',
+      'model',
+      'transport',
+      'experiment',
+      'engine',
+    ],
+  },
+  report: {
+    from: ['base', 'topology', 'draw', 'algorithm', 'experiment', 'store', 'metric'],
+    npm: ['linkedom', 'protobufjs', 'sharp', 'yaml'],
+  },
+  'report/figure': { from: ['base', 'report'], npm: ['@observablehq/plot'], pure: true },
+  'report/page': { from: ['report/figure'], pure: true },
+  cli: {
+    from: [
+      ...['base', 'topology', 'draw', 'data', 'onnx', 'onednn', 'backends.ts', 'optim', 'model', 'transport'],
+      ...['algorithm', 'experiment', 'engine', 'store', 'metric', 'run.ts', 'carry-out.ts', 'bench', 'report'],
+    ],
+    npm: ['commander', 'yaml', 'zod'],
+  },
+  'index.ts': {
+    from: [
+      ...['base', 'topology', 'transport', 'experiment', 'engine', 'store', 'metric', 'run.ts', 'carry-out.ts'],
+      'report',
+    ],
+  },
+};
+
+const order = Object.keys(layers);
+
+/** The row of a file: that of its innermost folder which has one. */
+function layerOf(path: string): string {
+  const parts = path.split(sep);
+  const inner = parts.slice(0, 2).join('/');
+  return inner in layers ? inner : parts[0]!;
+}
+
+/** Whether a layer may import what is no file: a package by its name, or a part of Node. */
+function allowsPackage({ npm = [], pure }: Layer, target: string): boolean {
+  if (target.startsWith('node:')) return pure === undefined;
+  return npm.some((name) => target === name || target.startsWith(`${name}/`));
+}
+
+/** Whether one layer may import another. A folder inside another may be used by it; tests may use all that stands above them. */
+function allowed(from: string, to: string, isTest: boolean): boolean {
+  if (from === to || to.startsWith(`${from}/`)) return true;
+  if (layers[from]!.from.includes(to)) return true;
+  return isTest && order.includes(to) && order.indexOf(to) < order.indexOf(from);
+}
+
+/** Every import below `src` that its layer does not allow, and every folder that has no row. */
+export function wrongImports(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   return names.flatMap((name) => {
-    const file = join(src, name);
-    const imports = readFileSync(file, 'utf8').matchAll(/(?:from|import|import\()\s*'(\.[^']*)'/g);
-    if (rank(file) < 0) return [`src/${name}: "${layerOf(file)}" is not a layer; add it to scripts/check-layers.ts`];
+    const [layer, isTest] = [layerOf(name), name.endsWith('.test.ts')];
+    const row = layers[layer];
+    if (row === undefined) return [`src/${name}: "${layer}" is not a layer; add it to scripts/check-layers.ts`];
+    const imports = readFileSync(join(src, name), 'utf8').matchAll(
+      /(?:from|import|import\()\s*'(\.[^']*|(?:@[\w.-]+\/|node:)?[\w-][\w./-]*)'/g,
+    );
     return [...imports]
-      .map((found) => join(dirname(file), found[1]!))
-      .filter((target) => rank(target) < 0 || rank(target) > rank(file))
-      .map((target) => `src/${name} imports src/${relative(src, target)}, which is not above it`);
+      .map((found) => found[1]!)
+      .flatMap((target) => {
+        if (!target.startsWith('.'))
+          return isTest || allowsPackage(row, target)
+            ? []
+            : [`src/${name} imports ${target}, which "${layer}" may not`];
+        const path = relative(src, join(src, dirname(name), target));
+        return allowed(layer, layerOf(path), isTest)
+          ? []
+          : [`src/${name} imports src/${path}, which "${layer}" may not`];
+      });
   });
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const found = upwardImports(fileURLToPath(new URL('../src', import.meta.url)));
+  const found = wrongImports(fileURLToPath(new URL('../src', import.meta.url)));
   for (const line of found) console.error(line);
-  console.log(found.length === 0 ? 'layers: every import points up the list' : `layers: ${found.length} wrong`);
+  if (found.length > 0) console.error('what each folder may import is listed in scripts/check-layers.ts');
+  console.log(found.length === 0 ? 'layers: every import is allowed' : `layers: ${found.length} wrong`);
   process.exitCode = found.length === 0 ? 0 : 1;
 }

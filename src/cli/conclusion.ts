@@ -1,3 +1,4 @@
+import { factsOf } from '../algorithm/facts.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import { taskOf } from '../report/settings.ts';
@@ -14,8 +15,8 @@ const margin = 0.5;
 
 /** What the others are held against: everyone averaging with everyone, or else centralized training. */
 const baselines: readonly ((experiment: Experiment) => boolean)[] = [
-  ({ algorithm, topology }) => algorithm.kind !== 'centralized' && topology.kind === 'complete',
-  ({ algorithm }) => algorithm.kind === 'centralized',
+  ({ algorithm, topology }) => factsOf(algorithm).usesTopology && topology.kind === 'complete',
+  ({ algorithm }) => !factsOf(algorithm).usesTopology,
 ];
 
 const points = ({ summary }: Ended) => 100 * summary.accuracy!.mean;

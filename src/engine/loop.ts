@@ -1,4 +1,5 @@
 import { stagesOf } from '../algorithm/algorithm.ts';
+import { factsOf } from '../algorithm/facts.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
@@ -130,9 +131,9 @@ async function evaluate(
   const start = performance.now();
   const chosen = evaluated(experiment);
   const own = new Float64Array(2 * rank.own().length);
-  // Under the centralized algorithm replicas differ in their state only; without one they are all alike.
+  // Replicas with equal parameters may still differ in their state.
   const alike =
-    experiment.algorithm.kind === 'centralized' && rank.replicas.privateRows(transport.first).state === undefined;
+    factsOf(experiment.algorithm).keepsReplicasEqual && rank.replicas.privateRows(transport.first).state === undefined;
   let last: Score | undefined;
   for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)

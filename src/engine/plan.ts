@@ -1,3 +1,4 @@
+import { factsOf } from '../algorithm/facts.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { learningRate } from '../optim/schedule.ts';
 import { topologyAt } from '../topology/schedule.ts';
@@ -19,10 +20,10 @@ export interface EpochPlan {
 /** Plans epochs one after the other; a topology is built anew only when the schedule changes it. */
 export function planner(experiment: Experiment, stepsPerEpoch: number): (epoch: number) => EpochPlan {
   const { replicas, epochs, seed, batch } = experiment;
-  const centralized = experiment.algorithm.kind === 'centralized';
+  const { usesTopology } = factsOf(experiment.algorithm);
   let known: { key: string; topology: Topology; degree: number } | undefined;
   return (epoch) => {
-    const config = centralized ? { kind: 'complete' } : topologyAt(experiment.topology, replicas, epoch, epochs);
+    const config = usesTopology ? topologyAt(experiment.topology, replicas, epoch, epochs) : { kind: 'complete' };
     const key = JSON.stringify(config);
     if (known?.key !== key) {
       const topology = buildTopology(config, replicas, seed);

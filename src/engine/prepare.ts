@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { factsOf } from '../algorithm/facts.ts';
 import { UserError } from '../base/error.ts';
 import { number } from '../base/format.ts';
 import { requireMemory } from '../base/memory.ts';
@@ -47,8 +48,8 @@ function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | 
     throw new UserError(`${place.ranks} processes were started for ${replicas} replicas`, {
       hint: `start at most ${replicas}: each process trains at least one replica`,
     });
-  if (place.survive && algorithm.kind === 'centralized')
-    throw new UserError(`${name}: the centralized algorithm needs all ranks, it cannot survive the loss of one`, {
+  if (place.survive && !factsOf(algorithm).survivesLoss)
+    throw new UserError(`${name}: the ${algorithm.kind} algorithm needs all ranks, it cannot survive the loss of one`, {
       hint: 'leave out --survive; a run that was cut off is resumed with: dbench run --resume',
     });
 }

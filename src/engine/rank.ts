@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
 import { type ConsensusMemory, consensusDemand, noMemory, observeChange } from '../algorithm/consensus.ts';
+import { factsOf } from '../algorithm/facts.ts';
 import type { Traffic } from '../algorithm/sent.ts';
 import {
   distanceTraffic,
@@ -229,8 +230,8 @@ export class Rank {
       });
       this.#measured.norms = this.#transport.gather(own, width);
     }
-    // Under the centralized algorithm all replicas are equal: nothing to measure.
-    if (algorithm.kind === 'centralized') this.#measured.distance = due && probes.distance ? 0 : null;
+    // Replicas that are equal need not be measured.
+    if (factsOf(algorithm).keepsReplicasEqual) this.#measured.distance = due && probes.distance ? 0 : null;
     else if (due && probes.distance) this.#measured.distance = this.#distance();
   }
 

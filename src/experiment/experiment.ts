@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { factsOf } from '../algorithm/facts.ts';
 import { UserError } from '../base/error.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
 import { type Schedule, topologyAt } from '../topology/schedule.ts';
@@ -35,13 +36,14 @@ type Built = Map<string, string | undefined>;
 function inconsistencies(experiment: Settings, built: Built): string[] {
   const problems: string[] = [];
   const { topology, replicas, epochs, algorithm, consensus } = experiment;
-  if (algorithm.kind === 'centralized' && consensus.kind !== 'none')
+  const { usesTopology, keepsReplicasEqual } = factsOf(algorithm);
+  if (keepsReplicasEqual && consensus.kind !== 'none')
     problems.push(
-      'consensus: there is nothing to control, the centralized algorithm keeps all replicas equal; use kind none',
+      `consensus: there is nothing to control, the ${algorithm.kind} algorithm keeps all replicas equal; use kind none`,
     );
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);
-  if (algorithm.kind === 'centralized') return problems;
+  if (!usesTopology) return problems;
   for (const epoch of epochsToCheck(topology, epochs)) {
     const key = JSON.stringify([topology, replicas, epochs, experiment.seed, epoch]);
     if (!built.has(key)) built.set(key, problemOfTopology(experiment, epoch));

@@ -1,5 +1,4 @@
-import { checkpointsIn } from '../engine/checkpoint.ts';
-import { hostOf, type Run, readResult, type Status, statusOf } from '../store/runs.ts';
+import { hostOf, type Run, readResult, type Status, statusOf, stepsKept } from '../store/runs.ts';
 import { connectionsOf } from './connections.ts';
 import { type Control, controlOf } from './control.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
@@ -54,7 +53,7 @@ export function outlineRun(run: Run): RunSummary {
     status,
     reason: host === undefined ? (result?.reason ?? null) : `on ${host}`,
     replicas: run.experiment.replicas,
-    steps: result?.step ?? checkpointsIn(run.checkpoints).at(-1) ?? 0,
+    steps: result?.step ?? stepsKept(run),
     connections: null,
     accuracy: null,
     loss: null,

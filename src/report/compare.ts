@@ -1,3 +1,4 @@
+import { factsOf } from '../algorithm/facts.ts';
 import { type Correlation, correlate } from '../metric/correlation.ts';
 import { finite } from '../metric/figures.ts';
 import { rankVariance } from '../metric/rank.ts';
@@ -7,7 +8,7 @@ import type { Comparison, Group, Report, Scaling } from './report.ts';
 import { plannedSteps } from './run.ts';
 import { describe, differences, taskOf } from './settings.ts';
 
-const decentralized = ({ experiment }: Seeds) => experiment.algorithm.kind !== 'centralized';
+const decentralized = ({ experiment }: Seeds) => factsOf(experiment.algorithm).usesTopology;
 
 /** Indices of groups with the same task at the same scale. */
 export const comparable = (parts: readonly Seeds[]): number[][] =>

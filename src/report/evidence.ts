@@ -1,3 +1,4 @@
+import { factsOf } from '../algorithm/facts.ts';
 import { differenceOf } from './difference.ts';
 import type { Comparison, Group, Report } from './report.ts';
 
@@ -40,7 +41,7 @@ export const ofKind = ({ runs, groups }: Facts, comparison: Comparison, kind: st
     .filter((group) => {
       const { algorithm, topology, consensus } = runs[group.runs[0]!]!.experiment;
       if (!counts(group) || consensus.kind !== 'none') return false;
-      return (algorithm.kind === 'centralized' ? 'centralized' : topology.kind) === kind;
+      return (factsOf(algorithm).usesTopology ? topology.kind : 'centralized') === kind;
     });
 
 /** Better by more than the margin, and by more than the interval if there is one. */

@@ -1,3 +1,4 @@
+import { factsOf } from '../algorithm/facts.ts';
 import { number } from '../base/format.ts';
 import { parse } from '../base/schema.ts';
 import { drawSmall } from '../draw/network.ts';
@@ -22,7 +23,7 @@ interface Phase {
 function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][number]['experiment']): readonly Phase[] {
   const phases: Phase[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const config = algorithm.kind === 'centralized' ? complete : topologyAt(topology, replicas, epoch, epochs);
+    const config = factsOf(algorithm).usesTopology ? topologyAt(topology, replicas, epoch, epochs) : complete;
     const last = phases.at(-1);
     if (last !== undefined && JSON.stringify(last.config) === JSON.stringify(config)) last.to = epoch;
     else phases.push({ from: epoch, to: epoch, config });

@@ -186,6 +186,9 @@ export function refuseSameIds(runs: readonly Run[]): void {
   }
 }
 
+/** The step of the newest checkpoint: what would not have to be done again. */
+export const stepsKept = (run: Run): number => checkpointsIn(run.checkpoints).at(-1) ?? 0;
+
 export interface Standing {
   readonly run: Run;
   readonly status: Status;
@@ -202,11 +205,10 @@ export function standing(
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id.startsWith(`${experiment.name}-`)) : [];
   const runs = ids.filter((id) => is(wanted, root, id)).map((id) => at(root, id, experiment));
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
-  const steps = (run: Run) => checkpointsIn(run.checkpoints).at(-1) ?? 0;
   return runs
     .filter(counts)
     .map((run) => ({ run, status: statusOf(run) }))
-    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || steps(b.run) - steps(a.run))[0];
+    .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || stepsKept(b.run) - stepsKept(a.run))[0];
 }
 
 /** A run that cannot be read is in the way only if its name says that it is the one. */
