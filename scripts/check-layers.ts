@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   optim: { from: ['base', 'tensor'], npm: ['zod'] },
   model: { from: ['base', 'tensor', 'optim'], npm: ['zod'] },
   transport: { from: ['base', 'topology', 'kernel'] },
-  algorithm: { from: ['base'], npm: ['zod'] },
+  algorithm: { from: ['base', 'topology'], npm: ['zod'] },
   experiment: { from: ['base', 'topology', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
   engine: {
     from: [
