@@ -1,3 +1,4 @@
+import { collected } from '../base/memory.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** Replica rows in memory that all workers of a process share. */
@@ -61,7 +62,8 @@ export function allocateRows(
       at += n * strideBytes;
     }
     shards.push({ first, end, strideBytes, offset });
-    memories.push(new WebAssembly.Memory({ initial: Math.ceil(at / pageBytes), maximum: maxPages, shared: true }));
+    const size = { initial: Math.ceil(at / pageBytes), maximum: maxPages, shared: true };
+    memories.push(collected(() => new WebAssembly.Memory(size)));
   }
   return { columns, rows: { ...rows }, shards, memories };
 }

@@ -105,7 +105,7 @@ function tryLoad(koffi: Koffi, path: string): Library | undefined {
 /** MPICH has the names too, but its launcher ends the job. */
 function hasUlfm(handle: ReturnType<Koffi['load']>, { name }: Abi): boolean {
   try {
-    return name === 'Open MPI' && handle.symbol('MPIX_Comm_iagree') !== null;
+    return name === 'Open MPI' && handle.symbol('MPIX_Comm_iagree', 'void *') !== null;
   } catch {
     return false;
   }
@@ -125,6 +125,6 @@ function abiOf(handle: ReturnType<Koffi['load']>, version: string): Abi | undefi
     handle.func('MPI_Abi_get_version', 'int', ['void *', 'void *'])(major, minor);
     if (major[0]! > 0) return standard;
   } catch {}
-  if (/Open MPI/i.test(version)) return openMpi((name) => handle.symbol(name) as bigint);
+  if (/Open MPI/i.test(version)) return openMpi((name) => handle.symbol(name, 'void *') as bigint);
   return /MPICH|Intel\(R\) MPI|MVAPICH/i.test(version) ? mpich : undefined;
 }
