@@ -31,7 +31,7 @@ export function describe(schema: JsonSchema): string {
     case 'boolean':
       return 'true or false';
     case undefined:
-      return 'anything';
+      return 'values';
     default:
       return 'something else';
   }

@@ -18,15 +18,15 @@ export interface Samples {
   readonly count: number;
   readonly features: Features;
   readonly labels: Int32Array;
-  /** Who wrote or spoke each sample, where that is known. */
+  /** Who wrote or spoke each sample, if that is known. */
   readonly groups?: Int32Array;
   /** What the model sees: [features], or [channels, height, width]. */
   readonly shape: readonly number[];
-  /** What is stored, where that is larger than what the model sees: batches take a crop of it. */
+  /** What is stored, if that is larger than what the model sees: batches take a crop of it. */
   readonly stored?: readonly [number, number, number];
   /** scale[256·channel + byte]: the normalised value of a pixel. Only for features in bytes. */
   readonly scale?: Float32Array;
-  /** Black pixels around an image before a random crop; absent where the set is not augmented. */
+  /** Black pixels around an image before a random crop; absent if the set is not augmented. */
   readonly cropPadding?: number;
 }
 
@@ -53,7 +53,6 @@ export interface Text {
   readonly vocabulary: readonly string[];
   readonly speakers?: readonly string[];
   readonly train: Tokens;
-  readonly valid?: Tokens;
   readonly test: Tokens;
 }
 

@@ -36,7 +36,7 @@ export function apportion(shares: ArrayLike<number>, total: number): number[] {
 
 /**
  * counts[replica][class] for replicas of equal size: each draws its class shares from Dir(alpha · classes · prior), alpha for each class
- * where all are equally frequent. Hsu et al., "Measuring the effects of non-identical data distribution", 2019, write Dir(α · prior): their
+ * if all are equally frequent. Hsu et al., "Measuring the effects of non-identical data distribution", 2019, write Dir(α · prior): their
  * α is alpha · classes. There replicas are served one after the other and the last get what is left; here all shares are fitted together
  * to what each class has and each replica gets (Sinkhorn), so all samples are used and the order of the replicas does not matter.
  */
@@ -94,7 +94,7 @@ function rounded(fit: readonly Float64Array[], rowSums: readonly number[], colum
   return counts;
 }
 
-/** counts[replica][class] where each class is divided over the replicas by Dir(alpha): sizes differ, a replica may get nothing. */
+/** counts[replica][class] if each class is divided over the replicas by Dir(alpha): sizes differ, a replica may get nothing. */
 export function freeCounts(classCounts: readonly number[], n: number, alpha: number, random: Random): number[][] {
   const byClass = classCounts.map((count) => apportion(dirichlet(random, new Float64Array(n).fill(alpha)), count));
   return Array.from({ length: n }, (_, r) => byClass.map((counts) => counts[r]!));

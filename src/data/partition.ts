@@ -113,7 +113,7 @@ const remedies: Readonly<Record<PartitionSettings['kind'], string>> = {
   group: '',
 };
 
-/** A UserError where a replica has nothing, or less than it needs for one step. */
+/** A UserError if a replica has nothing, or less than it needs for one step. */
 function refusePoor(
   sizes: readonly number[],
   need: number,

@@ -65,7 +65,7 @@ export interface ReadContext {
   readonly seed: number;
   /** Told how far a long preparation (decoding images) is. */
   readonly onProgress?: ((done: number, total: number) => void) | undefined;
-  /** False: a folder of images is taken as it is, for one of the processes of a run has compared it with its SHA-256. */
+  /** False: a folder of images is not compared with its SHA-256, because another process of the run does it. */
   readonly verify?: boolean | undefined;
 }
 

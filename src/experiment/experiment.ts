@@ -137,7 +137,7 @@ export function plan(data: unknown, where: string, given: PlanOptions = {}): rea
   const axes = 'value' in grid ? grid.value : {};
   const count = pointCount(axes) * Math.max(1, variants.length);
   if (count > maxRuns) {
-    tell('', 'sweep: ', [`${large(count)} runs; give fewer values, for at most ${large(maxRuns)}`]);
+    tell('', 'sweep: ', [`${large(count)} runs are too many; give fewer values, for at most ${large(maxRuns)} runs`]);
     throw problemError(where, [...told.values()]);
   }
   const planned = pointsOf(axes).flatMap((point) => {

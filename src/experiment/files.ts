@@ -60,6 +60,6 @@ export function replaceFiles<T>(settings: T, replace: (file: Required<NamedFile>
 export const pinned = <T>(settings: T): T =>
   replaceFiles(settings, ({ path, sha256 }) => ({ path, sha256: sha256 ?? contentSha256(path) }));
 
-/** The settings with files known by what they hold instead of by where they are. */
+/** The settings with the content of files in place of their paths. */
 export const byContent = <T>(settings: T): T =>
   replaceFiles(settings, ({ path, sha256 }) => (sha256 === undefined ? { path } : { sha256 }));

@@ -10,13 +10,13 @@ export const pathPattern = /^[\w-]+(\.[\w-]+|\[\d+\])*$/;
 
 const keysOf = (path: string) => path.replaceAll(/\[(\d+)\]/g, '.$1').split('.');
 
-/** The data with one setting changed; `where` names who wants it changed. */
+/** The data with one setting changed; `where` says on whose behalf, for messages. */
 export function setAt(data: unknown, path: string, value: unknown, where: string): unknown {
   const set = (at: unknown, [key, ...rest]: readonly string[]): unknown => {
     if (key === undefined) return value;
     if (Array.isArray(at)) {
       if (!(Number(key) < at.length))
-        throw new UserError(`${where}: the list has no item ${key}, only ${at.length} items`);
+        throw new UserError(`${where}: there is no item ${key}, the list has ${at.length}, counted from 0`);
       return at.with(Number(key), set(at[Number(key)], rest));
     }
     const group = isData(at) ? at : {};

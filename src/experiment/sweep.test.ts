@@ -97,26 +97,26 @@ describe('a sweep', () => {
       'test: sweep (learningRate.bse=1): learningRate: unknown setting "bse"; did you mean "base"?',
     ]);
     expect(problems({ ...minimal, sweep: { 'model.hidden[1]': [1] } })).toEqual([
-      'test: sweep (model.hidden[1]=1): model.hidden[1]: the list has no item 1, only 1 items',
+      'test: sweep (model.hidden[1]=1): model.hidden[1]: there is no item 1, the list has 1, counted from 0',
     ]);
   });
 
   it.each([
-    ['nothing to sweep', {}, 'test: sweep: names no setting, as in { seed: [1, 2, 3] }'],
+    ['nothing to sweep', {}, 'test: sweep: is empty; name settings and the values to try, as in { seed: [1, 2, 3] }'],
     ['a number', 3, 'test: sweep: must be a group of settings, got 3'],
-    ['a value that is no list', { seed: 3 }, 'test: sweep.seed: must be a list of anything, at least one, got 3'],
-    ['an empty list', { seed: [] }, 'test: sweep.seed: must be a list of anything, at least one, got []'],
-    ['a value twice', { seed: [1, 2, 1] }, 'test: sweep.seed: has the value 1 twice'],
-    ['names', { name: ['a'] }, 'test: sweep.name: cannot be swept; give variants under compare'],
+    ['a value that is no list', { seed: 3 }, 'test: sweep.seed: must be a list of values, at least one, got 3'],
+    ['an empty list', { seed: [] }, 'test: sweep.seed: must be a list of values, at least one, got []'],
+    ['a value twice', { seed: [1, 2, 1] }, 'test: sweep.seed: lists the value 1 twice'],
+    ['names', { name: ['a'] }, 'test: sweep.name: cannot be swept; list variants under compare instead'],
     [
       'no path',
       { 'a..b': [1] },
-      'test: sweep.a..b: is no path of a setting, as in learningRate.base or model.hidden[0]',
+      'test: sweep.a..b: is not the path of a setting, such as learningRate.base or model.hidden[0]',
     ],
     [
       'too much',
       { seed: Array.from({ length: 101 }, (_, i) => i), batch: Array.from({ length: 100 }, (_, i) => i + 1) },
-      'test: sweep: 10,100 runs; give fewer values, for at most 10,000',
+      'test: sweep: 10,100 runs are too many; give fewer values, for at most 10,000 runs',
     ],
   ])('refuses %s', (_, sweep, message) => {
     expect(problems({ ...minimal, sweep })).toEqual([message]);
@@ -126,7 +126,7 @@ describe('a sweep', () => {
     expect(problems({ ...minimal, epochs: 0, sweep: { seed: [] }, compare: [{ name: 'a', batch: 0 }] })).toEqual([
       'test: 3 problems',
       '  - epochs: must be a whole number from 1 to 1000000, got 0',
-      '  - sweep.seed: must be a list of anything, at least one, got []',
+      '  - sweep.seed: must be a list of values, at least one, got []',
       '  - compare[0] (a): batch: must be a whole number from 1, got 0',
     ]);
   });

@@ -4,14 +4,18 @@ import { pathPattern } from './path.ts';
 /** Values to try for settings by their path: every combination is a point of the grid, and every variant runs at every point. */
 export const sweepSchema = z.record(z.string(), z.array(z.unknown()).min(1)).superRefine((sweep, context) => {
   if (Object.keys(sweep).length === 0)
-    context.addIssue({ code: 'custom', message: 'names no setting, as in { seed: [1, 2, 3] }' });
+    context.addIssue({
+      code: 'custom',
+      message: 'is empty; name settings and the values to try, as in { seed: [1, 2, 3] }',
+    });
   for (const [path, values] of Object.entries(sweep)) {
     const refuse = (message: string) => context.addIssue({ code: 'custom', path: [path], message });
-    if (!pathPattern.test(path)) refuse('is no path of a setting, as in learningRate.base or model.hidden[0]');
-    else if (/^(name|extends|compare|sweep)\b/.test(path)) refuse('cannot be swept; give variants under compare');
+    if (!pathPattern.test(path)) refuse('is not the path of a setting, such as learningRate.base or model.hidden[0]');
+    else if (/^(name|extends|compare|sweep)\b/.test(path))
+      refuse('cannot be swept; list variants under compare instead');
     const texts = values.map((value) => JSON.stringify(value));
     const twice = texts.find((text, index) => texts.indexOf(text) !== index);
-    if (twice !== undefined) refuse(`has the value ${twice} twice`);
+    if (twice !== undefined) refuse(`lists the value ${twice} twice`);
   }
 });
 
@@ -20,7 +24,7 @@ export type Sweep = z.output<typeof sweepSchema>;
 /** One value for each path of a sweep. */
 export type Point = readonly (readonly [path: string, value: unknown])[];
 
-/** More is a mistake: nobody waits for so many runs, or looks at them. */
+/** More runs than this are taken for a mistake. */
 export const maxRuns = 10_000;
 
 export const pointCount = (sweep: Sweep): number =>

@@ -5,6 +5,9 @@ import { UserError } from '../base/error.ts';
 export const weightRules = ['uniform', 'metropolis', 'best-constant', 'lazy'] as const;
 export type WeightRule = (typeof weightRules)[number];
 
+/** The most replicas that a topology can have. */
+export const mostReplicas = 20_000;
+
 /** Who averages whom in one step. */
 export interface Round {
   /** sources[i]: the replicas whose parameters i averages with its own; ascending, without i. */

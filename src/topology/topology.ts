@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { nearest, UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
-import { type Kind, type Round, type Rounds, weightRules } from './kind.ts';
+import { type Kind, mostReplicas, type Round, type Rounds, weightRules } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
 import { kinds } from './kinds.ts';
 import { checkRule, type Mixing, mixingOf } from './mixing.ts';
@@ -62,8 +62,6 @@ export function findKind(name: string): Kind {
     near === undefined ? `use one of: ${kinds.map((kind) => kind.name).join(', ')}` : `did you mean "${near}"?`;
   throw new UserError(`unknown topology "${name}"`, { hint });
 }
-
-const mostReplicas = 20_000;
 
 function checkNumbers(n: number, seed: number): void {
   if (!Number.isInteger(n) || n < 1)

@@ -10,7 +10,7 @@ export class SourceError extends Error {
 
 export interface DownloadOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Told after every piece; the total is null where the server does not tell it. */
+  /** Told after every piece; the total is null if the server does not tell it. */
   readonly onProgress?: ((doneBytes: number, totalBytes: number | null) => void) | undefined;
   /** A connection that is silent for so long counts as broken. */
   readonly stallMs?: number | undefined;

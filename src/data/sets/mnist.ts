@@ -87,7 +87,7 @@ export const mnist = dataSet({
   settings: sampleSettings,
   collection: embedded,
   read({ partition }, { folder }) {
-    // The writers are needed for one partition only, and it says what to do where they are missing.
+    // The writers are needed for one partition only, and reading them says what to do if they are missing.
     const wanted = partition.kind === 'group' || presence(folder, writers).here;
     const groups = wanted ? { train: writersOf(folder, 'train', 60_000), test: writersOf(folder, 'test', 10_000) } : {};
     return idxImages('mnist', (name) => readChecked(folder, embedded, name), 0.1307, 0.3081, groups);

@@ -12,21 +12,20 @@ const collection: Collection = {
   folder: 'wikitext-2',
   files: [
     file('train.txt', 10_797_148, '9e9fa1ad55b1c2c95b08e37dd8e653f638fac2c6de904b79e813611eefbc985f'),
-    file('valid.txt', 1_121_681, 'f0737ed31fc1329026e95cb8b98e19c2a182c39c240ab909dc31abf2f8af58e8'),
     file('test.txt', 1_256_449, 'd790b833ef8cf03a90db7bf1271b7520b83c45ce07ba3c1a9699df81e239eca0'),
   ],
   sources: [
     {
       kind: 'web',
       what: 'the PyTorch examples',
-      urls: Object.fromEntries(['train.txt', 'valid.txt', 'test.txt'].map((name) => [name, [`${site}/${name}`]])),
+      urls: Object.fromEntries(['train.txt', 'test.txt'].map((name) => [name, [`${site}/${name}`]])),
     },
   ],
   licence: 'CC BY-SA',
   from: 'Merity et al., 2016',
 };
 
-/** Words between white space and one <eos> a line, numbered in the order of their first appearance. */
+/** Words between white space and one <eos> per line, numbered in the order of their first appearance. */
 export function numberWords(text: string, numbers: Map<string, number>): Int32Array {
   const lines = text.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -50,10 +49,10 @@ export const wikitext2 = dataSet({
   collection,
   read(_, { folder }) {
     const numbers = new Map<string, number>();
-    const [train, valid, test] = ['train.txt', 'valid.txt', 'test.txt'].map((name) => ({
+    const read = (name: string) => ({
       tokens: numberWords(readChecked(folder, collection, name).toString(), numbers),
-    }));
-    const vocabulary = [...numbers.keys()];
-    return { task: 'language', name: 'wikitext-2', vocabulary, train: train!, valid: valid!, test: test! };
+    });
+    const [train, test] = [read('train.txt'), read('test.txt')];
+    return { task: 'language', name: 'wikitext-2', vocabulary: [...numbers.keys()], train, test };
   },
 });

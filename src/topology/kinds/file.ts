@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { requireSha256, sha256Of, sha256Setting } from '../../base/content.ts';
 import { UserError } from '../../base/error.ts';
 import { readBytes } from '../../base/file.ts';
-import { constant, distances, isConnected, kind, type Round, targetsOf } from '../kind.ts';
+import { constant, distances, isConnected, kind, mostReplicas, type Round, targetsOf } from '../kind.ts';
 
-/** A topology read from a file: neighbours of each replica, with weights where the file has them. */
+/** A topology read from a file: neighbours of each replica, with weights if the file has them. */
 export interface FileTopology extends Round {
   readonly n: number;
   readonly directed: boolean;
@@ -107,8 +107,12 @@ function readEdges(path: string, [header, ...rest]: readonly [Line, ...Line[]]):
     fail(path, line, `the first line must be "n" or "n directed", got "${fields.join(' ')}"`);
   }
   const n = wholeNumber(fields[0]!);
-  if (n === undefined || n < 1 || n > 1e6)
-    fail(path, line, `the first line must be the number of replicas, a whole number from 1, got "${fields[0]}"`);
+  if (n === undefined || n < 1 || n > mostReplicas)
+    fail(
+      path,
+      line,
+      `the first line must be the number of replicas, a whole number from 1 to ${mostReplicas}, got "${fields[0]}"`,
+    );
   const collector = new Collector(path, n);
   for (const { fields, line } of rest) {
     if (fields.length < 2 || fields.length > 3)
