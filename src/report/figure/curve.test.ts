@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Group, Report, RunReport } from '../report.ts';
-import { type Columns, curveOf, positive } from './curve.ts';
+import { type Columns, curveOf, lateDomain, positive } from './curve.ts';
 
 const columns: readonly Columns[] = [
   { step: [1, 2, 3], x: [10, 20, 30], y: [1, 2, 3], low: [0, 1, 2], high: [4, 3, 4] },
@@ -27,6 +27,19 @@ describe('curves', () => {
     expect(first('seeds')).toMatchObject({ low: 1, high: 3 });
     expect(first('replicas')).toMatchObject({ low: 0, high: 5 });
     expect(first('none')).toMatchObject({ low: 2, high: 2 });
+  });
+
+  it('have an axis by their second half, bands included', () => {
+    const at = (step: number, y: number, half = 0) => ({ step, x: step, y, low: y - half, high: y + half, runs: 1 });
+    const curves = [
+      { name: 'a', points: [at(1, 10), at(2, 80), at(3, 90), at(4, 92, 1)] },
+      // Ended early: its own second half.
+      { name: 'b', points: [at(1, 5), at(2, 85)] },
+    ];
+    expect(lateDomain(curves)).toEqual([5, 93]);
+    expect(lateDomain(curves.slice(0, 1))).toEqual([80, 93]);
+    expect(lateDomain([{ name: 'c', points: [at(1, 3)] }])).toBeUndefined();
+    expect(lateDomain([])).toBeUndefined();
   });
 
   it('leave out what has no logarithm', () => {

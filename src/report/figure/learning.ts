@@ -152,7 +152,12 @@ export const learning: Figure = {
       const facet = both ? { [side]: facets[of as keyof typeof facets] } : {};
       return { of, curves: curvesOf(of), facet };
     });
-    const domain = choices.range === 'late' ? lateDomain(layers.flatMap(({ curves }) => curves)) : undefined;
+    // Runs that went astray must not decide the axis of those that did not.
+    const complete = groups.filter((group) => group.complete > 0).map(({ name }) => name);
+    const counted = layers.flatMap(({ curves }) =>
+      curves.filter(({ name }) => complete.length === 0 || complete.includes(name)),
+    );
+    const domain = choices.range === 'late' ? lateDomain(counted) : undefined;
     const marks = layers.flatMap(({ of, curves, facet }) =>
       curveMarks(report, curves, frame, {
         domain,
