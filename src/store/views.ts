@@ -124,6 +124,7 @@ export interface Events {
 
 /** Asks the events of a run; undefined if there are none yet, or another process is writing them. */
 export async function readEvents<T>(path: string, ask: (events: Events) => Promise<T>): Promise<T | undefined> {
+  if (!existsSync(path)) return undefined;
   const { connection, close } = await openMemory();
   try {
     const [problem] = await createViews(connection, [{ id: '', path }]);

@@ -58,6 +58,10 @@ it('a run of version 0.1 is resumed to what a straight run gives', async () => {
   expect(resumed).toMatchObject({ status: 'complete', step: 6 });
   // Bits are those of the library and of the processor's vectors: where they are as they were then, so are the parameters.
   if (now!.paramsSha256 === before!.paramsSha256) expect(resumed!.paramsSha256).toBe(before!.paramsSha256);
+  // To a report the new run is the old one again.
+  const { groups, notes } = await buildReport([findRun(root, complete), ...listRuns(straight)]);
+  expect(groups).toHaveLength(1);
+  expect(notes).toEqual([expect.stringMatching(/^small-\w+ is left out: it repeats small-\w+\.$/)]);
   const tables = await Tables.open(listRuns(root));
   const asked = await tables.ask('select loss from evaluations where step = 6');
   const [first, second] = asked.rows.map(({ loss }) => Number(loss));

@@ -37,7 +37,8 @@ function damage(root: string, seed: number): void {
     writeFileSync(join(target, 'events.duckdb'), mutateBytes(bytes, random));
     return;
   }
-  linkSync(join(whole, 'events.duckdb'), join(target, 'events.duckdb'));
+  // Opening databases is what takes time.
+  if (seed % 10 === 0) linkSync(join(whole, 'events.duckdb'), join(target, 'events.duckdb'));
   const part = parts[random.below(parts.length)]!;
   const content = readFileSync(join(whole, part));
   const value = JSON.parse(content.toString());
@@ -70,16 +71,17 @@ async function readAll(root: string): Promise<{ readonly sound: number; readonly
   return { sound: runs.length, problems: [...problems, ...tables.problems] };
 }
 
-const count = Number(process.env.DBENCH_FUZZ_RUNS ?? 60);
+const count = Number(process.env.DBENCH_FUZZ_RUNS ?? 500);
+const atOnce = 100;
 
 it('damaged run folders are left out in one sentence each, and never in the way of others', async () => {
-  for (let first = 0; first < count; first += 20) {
+  for (let first = 0; first < count; first += atOnce) {
     const root = join(folder, `damaged-${first}`);
-    for (let seed = first; seed < first + 20; seed++) damage(root, seed);
+    for (let seed = first; seed < first + atOnce; seed++) damage(root, seed);
     const { sound, problems } = await readAll(root);
     for (const problem of problems) expect(problem).not.toMatch(/[\n\0]/);
-    expect(sound).toBeLessThan(20);
-    expect(problems.length).toBeGreaterThan(5);
+    expect(sound).toBeLessThan(atOnce);
+    expect(problems.length).toBeGreaterThan(atOnce / 4);
     rmSync(root, { recursive: true });
   }
 });
