@@ -1,6 +1,9 @@
 /** Plain text for terminals: columns that line up, numbers that are short. */
 export { bytes, number } from '../base/format.ts';
 
+/** In percent with two digits. What sums in another order leave in the last bits does not decide how it is rounded. */
+export const percent = (share: number) => Number((100 * share).toPrecision(12)).toFixed(2);
+
 export const yesNo = (value: boolean) => (value ? 'yes' : 'no');
 
 /** As wide as the terminal; what goes to a file or another program has all the width it wants. */

@@ -1,7 +1,7 @@
 import { mean } from '../base/statistics.ts';
 import { type EvaluationEvent, lossText, type StartEvent, type StepEvent } from '../engine/event.ts';
 import type { Progress } from '../run.ts';
-import { number, shortened } from './print.ts';
+import { number, percent, shortened } from './print.ts';
 
 interface ProgressOptions {
   readonly out?: NodeJS.WriteStream;
@@ -105,7 +105,7 @@ export class RunProgress {
       if (step.gossips > 1) parts.push({ text: `gossips ${step.gossips}`, rank: 7 });
     }
     const accuracy = this.#evaluation?.local.map((score) => score.accuracy);
-    if (accuracy !== undefined) parts.push({ text: `test ${(100 * mean(accuracy)).toFixed(2)} %`, rank: 0 });
+    if (accuracy !== undefined) parts.push({ text: `test ${percent(mean(accuracy))} %`, rank: 0 });
     return parts;
   }
 

@@ -3,10 +3,10 @@ import { UserError } from '../base/error.ts';
 import { removeCheckpoints, removeRun, sizeOf } from '../store/house.ts';
 import { findRun, findRuns, type Run, scanRuns, statusOf } from '../store/runs.ts';
 import { jsonOption, runsOption } from './options.ts';
-import { bytes, number, table } from './print.ts';
+import { bytes, number, percent, table } from './print.ts';
 import { duration } from './progress.ts';
 import { confirmed } from './question.ts';
-import { orDash, percent, summaryOrOutline } from './summary.ts';
+import { orDash, summaryOrOutline } from './summary.ts';
 
 interface Options {
   readonly runs: string;
@@ -32,8 +32,8 @@ async function list({ runs: root, json }: Options): Promise<void> {
         row.status,
         number(row.replicas),
         number(row.steps),
-        percent(row.accuracy?.mean),
-        percent(row.mergedAccuracy),
+        orDash(row.accuracy?.mean ?? null, percent),
+        orDash(row.mergedAccuracy, percent),
         orDash(row.trainingSeconds, duration),
         bytes(row.bytes),
       ]),

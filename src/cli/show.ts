@@ -1,10 +1,70 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { summarizeRun } from '../metric/summary.ts';
+import { type RunSummary, summarizeRun } from '../metric/summary.ts';
 import { findRun, readContext } from '../store/runs.ts';
 import { jsonOption, runsOption } from './options.ts';
-import { bytes, fields, number } from './print.ts';
+import { bytes, fields, number, percent } from './print.ts';
 import { duration } from './progress.ts';
+import { orDash } from './summary.ts';
+
+function resultsOf(summary: RunSummary): (readonly [string, string])[] {
+  const { accuracy } = summary;
+  const range = accuracy && `${percent(accuracy.min)} to ${percent(accuracy.max)} %`;
+  return [
+    ['test accuracy', accuracy === null ? '–' : `${percent(accuracy.mean)} %, mean of the replicas; ${range}`],
+    [
+      'merged accuracy',
+      orDash(summary.mergedAccuracy, (share) => `${percent(share)} %, of the average of all replicas`),
+    ],
+    ['connections', orDash(summary.connections, (k) => `${number(k, 3)} neighbours per replica, mean over the steps`)],
+    ['gossips', orDash(summary.gossips, (gossips) => `${number(gossips)} averagings with the neighbours`)],
+    [
+      'sent',
+      orDash(
+        summary.sentBytes,
+        (sent) => `${bytes(sent)} by a replica, in ${orDash(summary.sentMessages, number)} messages`,
+      ),
+    ],
+    [
+      'peak Gini',
+      orDash(summary.peakGini, (gini) => `${gini.toFixed(5)}, inequality of the replicas’ tensor norms; 0: all equal`),
+    ],
+    [
+      'distance Ξ',
+      orDash(
+        summary.peakDistance,
+        (peak) =>
+          `of the replicas from their mean: ${number(peak, 4)} at most, ${orDash(summary.finalDistance, (last) => number(last, 4))} in the end`,
+      ),
+    ],
+    [
+      'step',
+      orDash(
+        summary.stepMs,
+        (ms) =>
+          `${number(ms, 3)} ms, ${orDash(summary.computeShare, (share) => `${number(100 * share, 2)} %`)} of it computing`,
+      ),
+    ],
+    [
+      'training',
+      orDash(
+        summary.trainingSeconds,
+        (time) => `${duration(time)}, ${orDash(summary.seconds, duration)} with loading, evaluating and saving`,
+      ),
+    ],
+  ];
+}
+
+function machineOf(context: ReturnType<typeof readContext>): (readonly [string, string])[] {
+  const commit = context.commit === null ? '' : ` (${context.commit.slice(0, 10)})`;
+  return [
+    [
+      'machine',
+      `${context.cpu}, ${context.cores} cores, node ${context.node}, ${context.platform}, load ${number(context.load, 2)}`,
+    ],
+    ['dbench', `${context.dbench}${commit}, ${context.backend} ${context.backendVersion}, ${context.startedAt}`],
+  ];
+}
 
 export function command(): Command {
   return new Command('show')
@@ -17,59 +77,17 @@ export function command(): Command {
       const context = readContext(run);
       if (options.json)
         return console.log(JSON.stringify({ ...summary, context, experiment: run.experiment }, null, 2));
-      const percent = (share: number | null) => (share === null ? '–' : `${(100 * share).toFixed(2)} %`);
-      const known = (value: number | null, show: (value: number) => string) => (value === null ? '–' : show(value));
-      const { accuracy } = summary;
+      const ranks =
+        (context.processes ?? 1) > 1 ? ` in each of ${context.processes} processes over ${context.transport}` : '';
       console.log(`${run.id}: ${summary.status}${summary.reason === null ? '' : `, ${summary.reason}`}`);
       console.log(
         fields([
           [
             'steps',
-            `${number(summary.steps)} on ${number(summary.replicas)} replicas, ${context.workers} workers${(context.processes ?? 1) > 1 ? ` in each of ${context.processes} processes over ${context.transport}` : ''}`,
+            `${number(summary.steps)} on ${number(summary.replicas)} replicas, ${context.workers} workers${ranks}`,
           ],
-          [
-            'test accuracy',
-            accuracy ? `${percent(accuracy.mean)} (${percent(accuracy.min)} to ${percent(accuracy.max)})` : '–',
-          ],
-          ['merged accuracy', percent(summary.mergedAccuracy)],
-          [
-            'connections',
-            known(summary.connections, (k) => `${number(k, 3)} per replica, ${known(summary.gossips, number)} gossips`),
-          ],
-          [
-            'sent',
-            known(
-              summary.sentBytes,
-              (sent) => `${bytes(sent)} in ${known(summary.sentMessages, number)} messages by a replica`,
-            ),
-          ],
-          ['peak Gini', known(summary.peakGini, (gini) => gini.toFixed(5))],
-          [
-            'distance Ξ',
-            known(
-              summary.peakDistance,
-              (peak) => `${number(peak, 4)} at most, ${number(summary.finalDistance ?? 0, 4)} in the end`,
-            ),
-          ],
-          [
-            'step',
-            known(summary.stepMs, (ms) => `${number(ms, 3)} ms, ${percent(summary.computeShare)} of it computing`),
-          ],
-          [
-            'training',
-            known(
-              summary.trainingSeconds,
-              (time) => `${duration(time)} of ${known(summary.seconds, duration)} with loading and evaluating`,
-            ),
-          ],
-          [
-            'machine',
-            `${context.cpu}, ${context.cores} cores, node ${context.node}, ${context.platform}, load ${number(context.load, 2)}`,
-          ],
-          [
-            'dbench',
-            `${context.dbench}${context.commit === null ? '' : ` (${context.commit.slice(0, 10)})`}, ${context.backend} ${context.backendVersion}, ${context.startedAt}`,
-          ],
+          ...resultsOf(summary),
+          ...machineOf(context),
           ['paramsSha256', summary.paramsSha256 ?? '–'],
         ]),
       );

@@ -1,11 +1,9 @@
 import { UserError } from '../base/error.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
 import type { Run } from '../store/runs.ts';
-import { bytes, columnsThatFit, number, table, textWidth, wrap } from './print.ts';
+import { bytes, columnsThatFit, number, percent, table, textWidth, wrap } from './print.ts';
 import { duration } from './progress.ts';
 
-export const percent = (share: number | null | undefined) =>
-  share === null || share === undefined ? '–' : (100 * share).toFixed(2);
 export const orDash = (value: number | null, show: (value: number) => string) => (value === null ? '–' : show(value));
 
 interface Column {
@@ -24,9 +22,13 @@ const columns: readonly Column[] = [
   {
     header: 'test %',
     about: 'accuracy of the replicas on the test set, mean',
-    show: (s) => percent(s.accuracy?.mean),
+    show: (s) => orDash(s.accuracy?.mean ?? null, percent),
   },
-  { header: 'merged %', about: 'accuracy of the average of all replicas', show: (s) => percent(s.mergedAccuracy) },
+  {
+    header: 'merged %',
+    about: 'accuracy of the average of all replicas',
+    show: (s) => orDash(s.mergedAccuracy, percent),
+  },
   { header: 'loss', about: 'on the test set', show: (s) => orDash(s.loss, (loss) => loss.toFixed(3)) },
   {
     header: 'peak Gini',
