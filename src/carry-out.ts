@@ -13,7 +13,7 @@ export interface CarryOutOptions extends RunOptions {
 }
 
 /** What became of a planned run. Without a run and a failure it was not reached: all was stopped, or ranks were lost. */
-export interface Outcome {
+export interface RunOutcome {
   readonly planned: Planned;
   /** As it is stored, if that far; on ranks other than 0 only if it was there before. */
   readonly run?: Run | undefined;
@@ -26,7 +26,7 @@ export interface Outcome {
 export type Carried =
   | { readonly type: 'begin'; readonly planned: Planned; readonly index: number }
   | { readonly type: 'progress'; readonly progress: Progress }
-  | { readonly type: 'outcome'; readonly outcome: Outcome; readonly index: number };
+  | { readonly type: 'outcome'; readonly outcome: RunOutcome; readonly index: number };
 
 /**
  * Carries out the runs of a plan one after the other. One that fails does not keep the others from running, unless several processes
@@ -37,13 +37,17 @@ export async function* carryOut(planned: readonly Planned[], options: CarryOutOp
   let lost = false;
   for (const [index, each] of (await world.share(planned)).entries()) {
     const left: boolean = lost || (await world.share(signal?.aborted === true));
-    const outcome: Outcome = left ? { planned: each } : yield* carryOne(each, index, options);
+    const outcome: RunOutcome = left ? { planned: each } : yield* carryOne(each, index, options);
     lost ||= outcome.lost === true;
     yield { type: 'outcome', outcome, index };
   }
 }
 
-async function* carryOne(planned: Planned, index: number, options: CarryOutOptions): AsyncGenerator<Carried, Outcome> {
+async function* carryOne(
+  planned: Planned,
+  index: number,
+  options: CarryOutOptions,
+): AsyncGenerator<Carried, RunOutcome> {
   const { world = alone, root, earlier = (experiment) => standing(root, experiment) } = options;
   let stored: Run | undefined;
   let lost = false;

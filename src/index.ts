@@ -1,6 +1,6 @@
 /** The public API: what the commands do, for programs. */
 export { UserError } from './base/error.ts';
-export { type Carried, type CarryOutOptions, carryOut, type Outcome } from './carry-out.ts';
+export { type Carried, type CarryOutOptions, carryOut, type RunOutcome } from './carry-out.ts';
 export type { Event } from './engine/event.ts';
 export { loadExperiment, loadPlan, type Planned, resolve } from './experiment/experiment.ts';
 export type { Experiment } from './experiment/schema.ts';

@@ -20,7 +20,7 @@ export type Action =
   /** What is before averaging is measured. */
   | { readonly do: 'probe'; readonly row: string };
 
-export interface Step {
+export interface StepActions {
   /** Settings and what follows from them and the clock, by name. */
   readonly scalars: ReadonlyMap<string, number>;
   readonly actions: readonly Action[];
@@ -155,7 +155,7 @@ export interface Moment {
 }
 
 /** The actions of a step; with `signal` the gradients of all replicas are looked at before they are used. */
-export function stepOf(plan: Plan, { last, ...clock }: Moment, { signal = false } = {}): Step {
+export function stepOf(plan: Plan, { last, ...clock }: Moment, { signal = false } = {}): StepActions {
   const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
   const scalar = (name: string) => scalars.get(name)!;
   const stages = stagesAt([...plan.stages, ...plan.model], { t: clock.t, last, scalar });

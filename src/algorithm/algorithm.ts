@@ -18,7 +18,7 @@ export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
  * - smoothness        the gradients of the same batches once more, to see how they changed in the step
  * - merge             all replicas take the mean over all, once, in the end
  */
-export type Stage =
+export type StageName =
   | 'gradient'
   | 'averageGradients'
   | 'stepTogether'
@@ -47,15 +47,15 @@ export function stagesOf(
   algorithm: AlgorithmSettings,
   consensus: ConsensusSettings,
   { step, epoch, last }: StepMoment,
-): readonly Stage[] {
+): readonly StageName[] {
   if (algorithm.kind === 'centralized') return ['gradient', 'averageGradients', 'stepTogether', 'probe'];
   const averages = (step + 1) % algorithm.localSteps === 0;
-  const combine: readonly Stage[] = averages ? ['combine'] : [];
-  const estimate: readonly Stage[] = averages && usesGradients(consensus, epoch) ? ['estimate'] : [];
-  const smoothness: readonly Stage[] = estimate.length > 0 && consensus.kind === 'critical' ? ['smoothness'] : [];
-  const adapt: readonly Stage[] =
+  const combine: readonly StageName[] = averages ? ['combine'] : [];
+  const estimate: readonly StageName[] = averages && usesGradients(consensus, epoch) ? ['estimate'] : [];
+  const smoothness: readonly StageName[] = estimate.length > 0 && consensus.kind === 'critical' ? ['smoothness'] : [];
+  const adapt: readonly StageName[] =
     consensus.kind === 'critical' ? ['gradient', ...estimate, 'stepAlone'] : ['adapt', ...estimate];
-  const merge: readonly Stage[] = last && algorithm.finalMerge ? ['merge'] : [];
+  const merge: readonly StageName[] = last && algorithm.finalMerge ? ['merge'] : [];
   return algorithm.order === 'adapt-then-combine'
     ? [...adapt, 'probe', ...combine, ...smoothness, ...merge]
     : [...combine, ...adapt, 'probe', ...smoothness, ...merge];

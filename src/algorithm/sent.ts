@@ -1,4 +1,4 @@
-import { readsOf, type Step } from './actions.ts';
+import { readsOf, type StepActions } from './actions.ts';
 import { memoriesOf } from './memories.ts';
 import type { Plan } from './method.ts';
 
@@ -25,7 +25,7 @@ const floatBytes = 4;
  */
 export function trafficOf(
   plan: Plan,
-  { actions }: Step,
+  { actions }: StepActions,
   { replicas, degree, columns, compressedBytes }: Sizes,
 ): Traffic {
   const memories = memoriesOf(plan);

@@ -1,27 +1,27 @@
 /** Statistics over plain number arrays, in float64. */
 
-export type Numbers = ArrayLike<number>;
+export type NumberList = ArrayLike<number>;
 
-export function mean(values: Numbers): number {
+export function mean(values: NumberList): number {
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += values[i]!;
   return sum / values.length;
 }
 
 /** Population variance Σ(v−m)²/n. */
-export function variance(values: Numbers): number {
+export function variance(values: NumberList): number {
   const m = mean(values);
   let sum = 0;
   for (let i = 0; i < values.length; i++) sum += (values[i]! - m) ** 2;
   return sum / values.length;
 }
 
-function sorted(values: Numbers): Float64Array {
+function sorted(values: NumberList): Float64Array {
   return new Float64Array(values).sort();
 }
 
 /** Quantile q ∈ [0, 1], linear between order statistics (the default of NumPy and R). */
-export function quantile(values: Numbers, q: number): number {
+export function quantile(values: NumberList, q: number): number {
   const v = sorted(values);
   const at = (v.length - 1) * q;
   const low = Math.floor(at);
@@ -42,7 +42,7 @@ export interface Dispersion {
 }
 
 /** The four dispersion statistics of nonnegative values (norms); an all-zero vector counts as equal. */
-export function dispersion(values: Numbers): Dispersion {
+export function dispersion(values: NumberList): Dispersion {
   const n = values.length;
   const v = sorted(values);
   // Exactly 0 for equal values, where the formulas below would leave rounding errors.
@@ -63,7 +63,7 @@ export function dispersion(values: Numbers): Dispersion {
 }
 
 /** Ranks 1..n; ties share the mean of their ranks. */
-export function ranks(values: Numbers): Float64Array {
+export function ranks(values: NumberList): Float64Array {
   const order = Array.from({ length: values.length }, (_, i) => i).sort((a, b) => values[a]! - values[b]!);
   const out = new Float64Array(values.length);
   for (let start = 0; start < order.length; ) {
@@ -76,7 +76,7 @@ export function ranks(values: Numbers): Float64Array {
 }
 
 /** Pearson correlation; NaN when either side is constant. */
-export function pearson(x: Numbers, y: Numbers): number {
+export function pearson(x: NumberList, y: NumberList): number {
   if (x.length !== y.length) throw new RangeError(`correlation needs equal lengths, got ${x.length} and ${y.length}`);
   const [mx, my] = [mean(x), mean(y)];
   let [xy, xx, yy] = [0, 0, 0];

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { UserError } from '../base/error.ts';
 import { quantile } from '../base/statistics.ts';
-import type { Group, Message } from '../transport/group.ts';
+import type { Message, RankGroup } from '../transport/group.ts';
 import { links, openGroup } from '../transport/links.ts';
 import { shareTransport } from '../transport/shared.ts';
 import { openTransport } from '../transport/threads.ts';
@@ -87,7 +87,7 @@ const message = (peer: number, tag: number, floats: number): Message => ({
 });
 
 /** As neighbours do it: a row there and a row back at the same time. */
-function exchange(group: Group, floats: number, repetitions: number): number[] {
+function exchange(group: RankGroup, floats: number, repetitions: number): number[] {
   const peer = 1 - group.rank;
   const channel = group.open([message(peer, 0, floats)], [message(peer, 0, floats)]);
   const times = timesMs(repetitions, () => {
@@ -99,7 +99,7 @@ function exchange(group: Group, floats: number, repetitions: number): number[] {
 }
 
 /** There and back again. */
-function pingPong(group: Group, repetitions: number): number[] {
+function pingPong(group: RankGroup, repetitions: number): number[] {
   const peer = 1 - group.rank;
   const there = group.open([message(peer, 0, 1)], []);
   const back = group.open([], [message(peer, 0, 1)]);

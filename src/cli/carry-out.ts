@@ -1,7 +1,7 @@
 import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { makeFolder } from '../base/file.ts';
-import { type Carried, type CarryOutOptions, carryOut, type Outcome } from '../carry-out.ts';
+import { type Carried, type CarryOutOptions, carryOut, type RunOutcome } from '../carry-out.ts';
 import type { Planned } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import type { RunSummary } from '../metric/summary.ts';
@@ -54,7 +54,7 @@ export async function carryOutJob(load: () => Job, options: CommandOptions): Pro
     const teller = world.rank === 0 ? new Teller(job, options) : undefined;
     const { signal, release } = interruptible(world);
     const engine = { root, workers, backend, overlap, launch: launched, world, signal, earlier: job.earlier };
-    const outcomes: Outcome[] = [];
+    const outcomes: RunOutcome[] = [];
     try {
       for await (const each of carryOut(job.planned, engine)) {
         teller?.tell(each);
@@ -119,7 +119,7 @@ class Teller {
     else this.#end(event.outcome, this.#names[event.index]!);
   }
 
-  #end({ run, failure }: Outcome, name: string): void {
+  #end({ run, failure }: RunOutcome, name: string): void {
     const begun = this.#progress !== undefined;
     this.close();
     if (failure !== undefined) {
@@ -150,14 +150,14 @@ function statusBefore({ earlier }: Job, { experiment }: Planned): Status | undef
 
 async function finish(
   job: Job,
-  outcomes: readonly Outcome[],
+  outcomes: readonly RunOutcome[],
   options: CommandOptions,
   stopped: boolean,
 ): Promise<void> {
-  const summaries = new Map<Outcome, RunSummary>();
+  const summaries = new Map<RunOutcome, RunSummary>();
   for (const outcome of outcomes)
     if (outcome.run !== undefined) summaries.set(outcome, await summaryOrOutline(outcome.run));
-  const statusIn = (outcome: Outcome) =>
+  const statusIn = (outcome: RunOutcome) =>
     outcome.failure !== undefined ? 'failed' : (summaries.get(outcome)?.status ?? 'pending');
   if (options.json) {
     const rows = outcomes.map((outcome) => ({
@@ -194,8 +194,8 @@ async function finish(
 /** What was not finished, and how to finish it. */
 function leftText(
   { continues }: Job,
-  outcomes: readonly Outcome[],
-  summaries: ReadonlyMap<Outcome, RunSummary>,
+  outcomes: readonly RunOutcome[],
+  summaries: ReadonlyMap<RunOutcome, RunSummary>,
   { runs }: CommandOptions,
   why: string,
 ): string[] {

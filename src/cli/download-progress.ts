@@ -1,7 +1,7 @@
 import type { GetEvent } from '../data/get/sources.ts';
 import { bytes } from './print.ts';
 
-export interface Progress {
+export interface DownloadProgress {
   onEvent(event: GetEvent): void;
   /** Removes what is not to stay on the terminal. */
   end(): void;
@@ -29,7 +29,7 @@ export function bar(file: string, done: number, total: number | null, bytesPerSe
 }
 
 /** On a terminal one line that is drawn over and over. */
-function live(out: NodeJS.WriteStream): Progress {
+function live(out: NodeJS.WriteStream): DownloadProgress {
   let [file, startBytes, startMs, drawnMs] = ['', 0, 0, 0];
   let waiting: NodeJS.Timeout | undefined;
   const draw = (line: string) => out.write(`\r\x1b[2K  ${line.slice(0, Math.max(20, (out.columns || 100) - 3))}`);
@@ -71,7 +71,7 @@ function live(out: NodeJS.WriteStream): Progress {
 }
 
 /** Elsewhere a line for each thing begun, and for each tenth of a large file. */
-function plain(out: NodeJS.WriteStream): Progress {
+function plain(out: NodeJS.WriteStream): DownloadProgress {
   let [file, tenth] = ['', 0];
   return {
     onEvent(event) {
@@ -90,4 +90,4 @@ function plain(out: NodeJS.WriteStream): Progress {
   };
 }
 
-export const progressOn = (out: NodeJS.WriteStream): Progress => (out.isTTY ? live(out) : plain(out));
+export const progressOn = (out: NodeJS.WriteStream): DownloadProgress => (out.isTTY ? live(out) : plain(out));

@@ -13,7 +13,7 @@ export interface DataFile {
 export type Delivered = AsyncIterable<{ readonly name: string; readonly content: Uint8Array }>;
 
 /** Where the files of a collection can be had. */
-export type Source =
+export type DataSource =
   | {
       readonly kind: 'web';
       readonly what: string;
@@ -53,7 +53,7 @@ export interface Collection {
   readonly folder: string;
   readonly files: readonly DataFile[];
   /** None for what is part of the installation. */
-  readonly sources: readonly Source[];
+  readonly sources: readonly DataSource[];
   readonly licence: string;
   /** Who published it, for people. */
   readonly from: string;

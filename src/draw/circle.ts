@@ -1,13 +1,13 @@
-import { at, coordinate, type Point } from './svg.ts';
+import { at, coordinate, type Position } from './svg.ts';
 
 /** A circle of n replicas. */
 export interface Circle {
-  readonly centre: Point;
+  readonly centre: Position;
   readonly radius: number;
 }
 
 /** Replica i on the circle, clockwise from the top; one replica alone is in the middle. */
-export function place(i: number, n: number, { x, y }: Point, radius: number): Point {
+export function place(i: number, n: number, { x, y }: Position, radius: number): Position {
   const angle = (2 * Math.PI * i) / n;
   return n === 1 ? { x, y } : { x: x + radius * Math.sin(angle), y: y - radius * Math.cos(angle) };
 }
@@ -28,7 +28,7 @@ export function edgePath([from, to]: readonly [number, number], n: number, { cen
   const angle = (2 * Math.PI * short) / n;
   const middle = span === short ? from + short / 2 : to + short / 2;
   const control = place(middle, n, centre, radius * (2 * nearest(angle) - Math.cos(angle / 2)));
-  const relative = (p: Point) => `${coordinate(p.x - a.x)} ${coordinate(p.y - a.y)}`;
+  const relative = (p: Position) => `${coordinate(p.x - a.x)} ${coordinate(p.y - a.y)}`;
   return `M${at(a)}q${relative(control)} ${relative(b)}`;
 }
 

@@ -1,4 +1,4 @@
-import { at, coordinate, type Point } from './svg.ts';
+import { at, coordinate, type Position } from './svg.ts';
 
 /** Replicas in rows and columns that wrap around, in a square. */
 export interface Grid {
@@ -6,10 +6,10 @@ export interface Grid {
   readonly columns: number;
   /** Between neighbours. */
   readonly spacing: number;
-  position(i: number): Point;
+  position(i: number): Position;
 }
 
-export function gridOf(n: number, columns: number, { x, y }: Point, radius: number): Grid {
+export function gridOf(n: number, columns: number, { x, y }: Position, radius: number): Grid {
   const rows = n / columns;
   const spacing = (2 * radius) / Math.max(rows, columns);
   return {

@@ -1,7 +1,7 @@
 import type { Topology } from '../topology/topology.ts';
 import { type Circle, chord, covered, edgePath, place } from './circle.ts';
 import { gridEdge, gridLabels, gridOf } from './grid.ts';
-import { at, clamp, coordinate, escaped, type Point } from './svg.ts';
+import { at, clamp, coordinate, escaped, type Position } from './svg.ts';
 
 /** Above this many edges a file one in m is drawn: it stays below 2 MB and opens quickly. */
 const mostEdges = 57_000;
@@ -50,7 +50,7 @@ function strokes(lines: readonly string[], density: number, widest: number): str
 }
 
 /** Triangles at the receiving ends. */
-function arrowheads(edges: readonly [Point, Point][], size: number): string {
+function arrowheads(edges: readonly [Position, Position][], size: number): string {
   const heads = edges.map(([from, to]) => {
     const length = Math.hypot(to.x - from.x, to.y - from.y);
     const [ux, uy] = [(to.x - from.x) / length, (to.y - from.y) / length];
@@ -62,7 +62,7 @@ function arrowheads(edges: readonly [Point, Point][], size: number): string {
 }
 
 /** The point `by` before b on the way from a. */
-function shortened([a, b]: readonly [Point, Point], by: number): [Point, Point] {
+function shortened([a, b]: readonly [Position, Position], by: number): [Position, Position] {
   const length = Math.hypot(b.x - a.x, b.y - a.y);
   const rest = Math.max(0, 1 - by / length);
   return [a, { x: a.x + (b.x - a.x) * rest, y: a.y + (b.y - a.y) * rest }];
@@ -91,7 +91,7 @@ function labels(n: number, { centre, radius }: Network, gap: number): string {
   return `<g class="labels">${out.join('')}</g>`;
 }
 
-function nodes(points: readonly Point[], size: number): string {
+function nodes(points: readonly Position[], size: number): string {
   if (points.length <= 64)
     return `<g class="nodes">${points.map((p) => `<circle cx="${coordinate(p.x)}" cy="${coordinate(p.y)}" r="${coordinate(size)}"/>`).join('')}</g>`;
   // A stroke of no length with round ends is a dot: a tenth of the text of a circle each.
@@ -137,7 +137,7 @@ export function drawNetwork(network: Network, directed: boolean, every: number, 
   const small = radius < 200;
   const size = clamp((0.28 * 2 * Math.PI * radius) / n, 1.1, small ? 5 : 9);
   const edges = edgesOf(sources, directed).filter(([i, j]) => every === 1 || scatter(i, j) % every === 0);
-  const ends = edges.map(([i, j]): [Point, Point] => [place(i, n, centre, radius), place(j, n, centre, radius)]);
+  const ends = edges.map(([i, j]): [Position, Position] => [place(i, n, centre, radius), place(j, n, centre, radius)]);
   const straight = n <= (directed ? mostArrows : mostStraight) || isRing(edges, n);
   const head = directed && n <= mostArrows ? (small ? 7 : 11) : 0;
   const lines = straight

@@ -10,7 +10,7 @@ import { TensorFile, writeTensors } from '../base/safetensors.ts';
  * done rank 0 renames it, so that a folder without `.part` is whole. Any number of ranks can read it. Ranks on a machine with a disk
  * of its own have such folders there, with their own blocks.
  */
-export interface Block {
+export interface CheckpointBlock {
   readonly first: number;
   readonly last: number;
   /** Steps done. */
@@ -38,7 +38,7 @@ export function beginCheckpoint(folder: string, step: number): void {
   }
 }
 
-export function writeBlock(folder: string, { first, last, step, common, rows }: Block): void {
+export function writeBlock(folder: string, { first, last, step, common, rows }: CheckpointBlock): void {
   makeFolder(part(folder, step));
   const block = Object.entries(rows).map(([name, row]) => {
     const pieces = function* () {

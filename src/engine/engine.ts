@@ -3,7 +3,7 @@ import { type BackendName, chooseBackend } from '../backends.ts';
 import { revived } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import type { Place } from '../transport/group.ts';
+import type { RankPlace } from '../transport/group.ts';
 import { requestStop, type SharedTransport, shareTransport } from '../transport/shared.ts';
 import type { Event } from './event.ts';
 import type { Checkpoints } from './loop.ts';
@@ -22,7 +22,7 @@ export interface TrainOptions {
   /** Worker threads of this process; all cores it has by default, never more than replicas. The result does not depend on it. */
   readonly workers?: number | undefined;
   /** The other processes of the run, where there are any. All of them call `train` alike. */
-  readonly place?: Place | undefined;
+  readonly place?: RankPlace | undefined;
   /** Sends rows to other processes while the next replica computes. */
   readonly overlap?: boolean | undefined;
   /** What computes the models, on which their last bits depend; oneDNN where it is installed unless given. */

@@ -9,7 +9,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import { rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
-import type { Place } from '../transport/group.ts';
+import type { RankPlace } from '../transport/group.ts';
 import { blockOf } from '../transport/transport.ts';
 import { feedOf, type Shares, sharesOf } from './feed.ts';
 
@@ -22,7 +22,7 @@ export interface Prepared {
 }
 
 export interface PrepareOptions {
-  readonly place?: Place | undefined;
+  readonly place?: RankPlace | undefined;
   /** Instead of the data that the experiment names. */
   readonly dataset?: Dataset | undefined;
 }
@@ -42,7 +42,7 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   return { dataset, shares, columns };
 }
 
-function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | undefined): void {
+function requireRanks({ name, replicas, algorithm }: Experiment, place: RankPlace | undefined): void {
   if (place === undefined) return;
   if (place.ranks > replicas)
     throw new UserError(`${place.ranks} processes were started for ${replicas} replicas`, {
@@ -55,13 +55,13 @@ function requireRanks({ name, replicas, algorithm }: Experiment, place: Place | 
 }
 
 /** Replicas of this process. */
-function replicasOf(replicas: number, place: Place | undefined): number {
+function replicasOf(replicas: number, place: RankPlace | undefined): number {
   const { first, last } = blockOf(replicas, place?.ranks ?? 1, place?.rank ?? 0);
   return last - first;
 }
 
 /** Worker threads of this process. Processes on one machine share its cores. */
-export function workersFor(replicas: number, wished?: number, place?: Place): number {
+export function workersFor(replicas: number, wished?: number, place?: RankPlace): number {
   const cores = Math.max(1, Math.floor(availableParallelism() / (place?.neighbours ?? 1)));
   return Math.min(wished ?? cores, replicasOf(replicas, place));
 }

@@ -1,10 +1,10 @@
-export type Memory = Readonly<Record<string, Float32Array>>;
+export type PrivateMemory = Readonly<Record<string, Float32Array>>;
 
 /** Which set of rows a step reads and which it writes. */
 export interface Turn {
   readonly from: number;
   readonly to: number;
-  rows(set: number): Memory;
+  rows(set: number): PrivateMemory;
 }
 
 /**
@@ -12,11 +12,11 @@ export interface Turn {
  * another, so there is one set more than replicas, and the free one goes round.
  */
 export class PrivateRows {
-  readonly #sets: readonly Memory[];
+  readonly #sets: readonly PrivateMemory[];
   readonly #at: number[];
   #free: number;
 
-  constructor(initial: Memory, count: number) {
+  constructor(initial: PrivateMemory, count: number) {
     const copy = () => Object.fromEntries(Object.entries(initial).map(([name, row]) => [name, row.slice()]));
     this.#sets = Array.from({ length: count + 1 }, copy);
     this.#at = Array.from({ length: count }, (_, i) => i);
@@ -29,7 +29,7 @@ export class PrivateRows {
   }
 
   /** The rows of the replica with this place in its rank. */
-  of(place: number): Memory {
+  of(place: number): PrivateMemory {
     return this.#sets[this.#at[place]!]!;
   }
 

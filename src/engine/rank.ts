@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type Stage, stagesOf } from '../algorithm/algorithm.ts';
+import { type StageName, stagesOf } from '../algorithm/algorithm.ts';
 import { type ConsensusMemory, consensusDemand, noMemory, observeChange } from '../algorithm/consensus.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import type { Traffic } from '../algorithm/sent.ts';
@@ -127,7 +127,9 @@ export class Rank {
     return { event: this.#event(step, plan, rate), norms: this.#measured.norms };
   }
 
-  readonly #stages: { readonly [S in Stage]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void> } = {
+  readonly #stages: {
+    readonly [S in StageName]: (step: number, plan: EpochPlan, rate: number) => void | Promise<void>;
+  } = {
     adapt: async (step, plan, rate) => {
       await this.#each(step, async (i) => {
         const outcome = await this.replicas.adapt(i, step, rate, this.#current, this.#spare);

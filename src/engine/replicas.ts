@@ -5,10 +5,10 @@ import { initialise, type Layout, type PlacedParameter, rowSize } from '../model
 import { buildModel } from '../model/models.ts';
 import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, updateStep } from '../model/step.ts';
 import { optimizer } from '../optim/optimizer.ts';
-import type { Backend, Buffers, Numbers, Run } from '../tensor/backend.ts';
+import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
 import type { Score } from './event.ts';
 import type { Feed } from './feed.ts';
-import { type Memory, PrivateRows, type Turn } from './private-rows.ts';
+import { type PrivateMemory, PrivateRows, type Turn } from './private-rows.ts';
 
 /** What one replica's step found. */
 export interface Outcome {
@@ -37,14 +37,14 @@ export interface Replicas {
     gradient: Float32Array,
   ): Promise<Float32Array>;
   /** What a checkpoint must hold of a replica besides its parameters. */
-  privateRows(replica: number): Memory;
+  privateRows(replica: number): PrivateMemory;
   /** Loss and accuracy on the test set, of these parameters with this state. */
   score(params: Float32Array, state: Float32Array | undefined): Promise<Score>;
   close(): Promise<void>;
 }
 
 /** Optimizer slots and model state, as they are before the first step. */
-function startingRows(step: Step, seed: number): Memory {
+function startingRows(step: Step, seed: number): PrivateMemory {
   const slots = step.slots.map((slot) => [slot, new Float32Array(rowSize(step.params))] as const);
   return Object.fromEntries(step.state.length > 0 ? [...slots, ['state', initialise(step.state, seed)]] : slots);
 }
@@ -59,7 +59,7 @@ type Ports = Readonly<Record<string, { readonly rows: Rows; readonly replica: nu
 async function open(backend: Backend, step: Step, memory: Readonly<Record<string, Numbers>>, own: PrivateRows) {
   const executable = await backend.compile(step.program);
   const outputs = new Set(step.program.outputs.map(({ name }) => name.split('/')[0]!));
-  const runs = new Map<string, Run>();
+  const runs = new Map<string, BoundRun>();
   const parts = new Map<string, Buffers>();
   /** A part of the memory, cut into tensors once. */
   const part = (key: string, rows: () => Buffers): Buffers => {
@@ -67,7 +67,7 @@ async function open(backend: Backend, step: Step, memory: Readonly<Record<string
     parts.set(key, known);
     return known;
   };
-  const next = (rows: Memory) =>
+  const next = (rows: PrivateMemory) =>
     Object.fromEntries(
       Object.entries(rows).flatMap(([name, row]) => (outputs.has(`${name}'`) ? [[`${name}'`, row]] : [])),
     );

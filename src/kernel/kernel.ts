@@ -1,7 +1,7 @@
 import type { Mixing } from '../topology/mixing.ts';
 import { sharedWasm } from './binary.ts';
 import type { RowMemory, Rows } from './memory.ts';
-import { meanProgram, mixingProgram, type Program } from './program.ts';
+import { type MixProgram, meanProgram, mixingProgram } from './program.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** What assembly/ exports; addresses and lengths in bytes unless they are columns. */
@@ -30,7 +30,7 @@ const blocksBytes = 2 * 2 ** 20;
 const leastBlockBytes = 2048;
 
 interface Loaded {
-  readonly program: Program;
+  readonly program: MixProgram;
   readonly start: number;
   readonly table: number;
   readonly nodes: number;
@@ -65,7 +65,7 @@ class ShardKernel {
   }
 
   /** Copies a program into scratch memory, unless it is there from the last call. */
-  load(program: Program, rowBytes: number): Loaded {
+  load(program: MixProgram, rowBytes: number): Loaded {
     if (this.#loaded?.program === program) return this.#loaded;
     const fitting = Math.floor(blocksBytes / program.live / lineBytes) * lineBytes;
     const whole = program.live * rowBytes <= wholeRowsBytes;
@@ -89,8 +89,8 @@ class ShardKernel {
 export class Kernel {
   readonly memory: RowMemory;
   readonly #shards: readonly ShardKernel[];
-  readonly #programs = new WeakMap<Mixing, Program>();
-  readonly #means = new Map<number, Program>();
+  readonly #programs = new WeakMap<Mixing, MixProgram>();
+  readonly #means = new Map<number, MixProgram>();
 
   constructor(memory: RowMemory) {
     this.memory = memory;
@@ -112,7 +112,7 @@ export class Kernel {
   }
 
   /** Input and output are different matrices, unless all rows of the output are the same. */
-  run(program: Program, input: Rows, output: Rows, [first, end]: ColumnRange = [0, this.memory.columns]): void {
+  run(program: MixProgram, input: Rows, output: Rows, [first, end]: ColumnRange = [0, this.memory.columns]): void {
     this.#check(input);
     this.#check(output);
     if (input.count < program.inputs || output.count < program.outputs)

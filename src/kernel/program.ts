@@ -5,7 +5,7 @@ import { type Block, blocksOf, type Members, partsOf } from './blocks.ts';
  * A sum over replicas as a list of instructions for assembly/mix.ts, each a few 32-bit words. Operands are rows of the input, or
  * ~node for the sum of a block in scratch memory. A pure function of W: no path is chosen by speed, place or size of a row.
  */
-export interface Program {
+export interface MixProgram {
   readonly code: Int32Array;
   /** Rows of the input it reads and of the output it writes: at least so many. */
   readonly inputs: number;
@@ -189,7 +189,7 @@ class Compiler {
     return group;
   }
 
-  compile(rows: readonly Row[]): Program {
+  compile(rows: readonly Row[]): MixProgram {
     const isRepeat = (row: Row, before: Row | undefined) =>
       before !== undefined &&
       row.out === before.out + 1 &&
@@ -245,7 +245,7 @@ function rounded({ start, source, weight }: Mixing, i: number): Float32Array {
 const isShare = (weight: number, count: number) => Math.abs(weight * count - 1) < 1e-12;
 const isAverage = (weights: Float64Array) => weights.every((weight) => isShare(weight, weights.length));
 
-export interface Scope {
+export interface MixScope {
   /** Output rows [first, end); all unless given. */
   readonly rows?: readonly [first: number, end: number];
   /** What row h of the input holds; replica h unless given. A rank that keeps only some rows says which. */
@@ -259,8 +259,8 @@ const everyone = (n: number): Block[] => Array.from({ length: n }, (_, first) =>
 /** out_i = Σ_j W_ij x_j. Rows of equal weights are averages of a set of replicas (see blocks.ts), others Σ W_ij x_j in ascending j. */
 export function mixingProgram(
   mixing: Mixing,
-  { rows: [first, end] = [0, mixing.n], held, out = first }: Scope = {},
-): Program {
+  { rows: [first, end] = [0, mixing.n], held, out = first }: MixScope = {},
+): MixProgram {
   const { start, source, weight, n } = mixing;
   const rows = Array.from({ length: end - first }, (_, r): Row => {
     const i = first + r;
@@ -283,14 +283,14 @@ export function isMean({ n, start, weight }: Mixing): boolean {
 }
 
 /** Output row 0 = (1/n) Σ_i x_i over n members, with the bits that a row of a complete topology has. */
-export function meanProgram(members: Members, held?: readonly Block[]): Program {
+export function meanProgram(members: Members, held?: readonly Block[]): MixProgram {
   const n = typeof members === 'number' ? members : members.length;
   const row: Row = { out: 0, blocks: blocksOf(members), weights: undefined, factor: 1 / n };
   return new Compiler(held ?? everyone(n)).compile([row]);
 }
 
 /** Output row b = the sum of the replicas in blocks[b]: what a rank contributes to a mean (see partialBlocks). */
-export function sumProgram(blocks: readonly Block[], held: readonly Block[]): Program {
+export function sumProgram(blocks: readonly Block[], held: readonly Block[]): MixProgram {
   return new Compiler(held).compile(
     blocks.map((block, out) => ({ out, blocks: [block], weights: undefined, factor: 1 })),
   );

@@ -1,5 +1,5 @@
 import { Random } from '../base/random.ts';
-import { type Numbers, pearson, ranks } from '../base/statistics.ts';
+import { type NumberList, pearson, ranks } from '../base/statistics.ts';
 
 /** Spearman's ρ with a permutation p-value; null if there are fewer than three points or one side is constant. */
 export interface Correlation {
@@ -14,7 +14,7 @@ const exactPoints = 9;
 const sampled = 100_000;
 
 /** How one quantity goes with another, over a few points. */
-export function correlate(x: Numbers, y: Numbers): Correlation {
+export function correlate(x: NumberList, y: NumberList): Correlation {
   const points = x.length;
   const [rx, ry] = [ranks(x), ranks(y)];
   const rho = points < 3 ? Number.NaN : pearson(rx, ry);

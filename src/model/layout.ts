@@ -20,7 +20,7 @@ export const fanInUniform = (fanIn: number): Init => uniform(1 / Math.sqrt(fanIn
 export const heNormal = (fan: number): Init => normal(Math.sqrt(2 / fan));
 
 /** A tensor's place in a flat row. */
-export interface Placed {
+export interface PlacedTensor {
   readonly name: string;
   readonly shape: Shape;
   readonly offset: number;
@@ -28,18 +28,18 @@ export interface Placed {
   readonly init: Init;
 }
 
-export interface PlacedParameter extends Placed {
+export interface PlacedParameter extends PlacedTensor {
   readonly kind: ParameterKind;
 }
 
 /** The tensors of a flat row, one after the other without gaps. */
-export type Layout<T extends Placed = Placed> = readonly T[];
+export type Layout<T extends PlacedTensor = PlacedTensor> = readonly T[];
 
 /** The length of a row. */
 export const rowSize = (layout: Layout): number => layout.reduce((sum, { size }) => sum + size, 0);
 
 /** The layout with one more tensor at its end. */
-export function place<T extends Placed>(layout: Layout<T>, tensor: Omit<T, 'offset' | 'size'>): Layout<T> {
+export function place<T extends PlacedTensor>(layout: Layout<T>, tensor: Omit<T, 'offset' | 'size'>): Layout<T> {
   return [...layout, { ...tensor, offset: rowSize(layout), size: sizeOf(tensor.shape) } as T];
 }
 

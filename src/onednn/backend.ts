@@ -2,6 +2,7 @@ import { UserError } from '../base/error.ts';
 import { maxTensorBytes, type TensorKernel, tensorMemory } from '../kernel/tensor.ts';
 import {
   type Backend,
+  type BoundRun,
   type Buffers,
   checkComplete,
   checkIndices,
@@ -11,7 +12,6 @@ import {
   type Executable,
   indexBounds,
   type Numbers,
-  type Run,
 } from '../tensor/backend.ts';
 import type { Program } from '../tensor/program.ts';
 import { planArena } from './arena.ts';
@@ -149,7 +149,7 @@ class OneDnnExecutable implements Executable {
     };
   }
 
-  bind(...buffers: readonly Buffers[]): Run {
+  bind(...buffers: readonly Buffers[]): BoundRun {
     const parts = buffers.map((each) => this.#partOf(each));
     this.#check(parts);
     return async () => {

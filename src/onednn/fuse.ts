@@ -2,7 +2,7 @@ import { sizeOf } from '../base/shape.ts';
 import type { Node, OpKind, Program, Value } from '../tensor/program.ts';
 
 /** One thing to lower: a node, or several that one primitive computes together. */
-export type Task =
+export type FuseTask =
   | { readonly kind: 'node'; readonly node: Node }
   /** Batch norm, and the ReLU that alone reads its result. */
   | { readonly kind: 'normRelu'; readonly norm: Node<'batchNorm' | 'batchNormInference'>; readonly relu: Node<'relu'> }
@@ -36,7 +36,7 @@ const maxTerms = 16;
 const maxLinks = 16;
 
 /** The tasks of a program, in an order that respects what depends on what. */
-export function fuse(program: Program): readonly Task[] {
+export function fuse(program: Program): readonly FuseTask[] {
   return new Fusion(program).tasks();
 }
 
@@ -49,7 +49,7 @@ class Fusion {
   /** Nodes that a task of another node takes along. */
   readonly #taken = new Set<Node>();
   /** What is lowered in a node's place. */
-  readonly #instead = new Map<Node, Task>();
+  readonly #instead = new Map<Node, FuseTask>();
 
   constructor(program: Program) {
     this.#program = program;
@@ -61,7 +61,7 @@ class Fusion {
     });
   }
 
-  tasks(): readonly Task[] {
+  tasks(): readonly FuseTask[] {
     this.#norms();
     this.#convolutions();
     this.#combinations();

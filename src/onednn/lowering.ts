@@ -2,7 +2,7 @@ import { UserError } from '../base/error.ts';
 import type { TensorKernel } from '../kernel/tensor.ts';
 import { printType } from '../tensor/print.ts';
 import type { Node, OpKind, Program } from '../tensor/program.ts';
-import { fuse, type Task } from './fuse.ts';
+import { type FuseTask, fuse } from './fuse.ts';
 import { OneDnnError } from './library.ts';
 import { batchNorm, batchNormGrad, batchNormInference, batchNorms } from './lower/batch-norm.ts';
 import { binaryChain, combination, elementwise } from './lower/elementwise.ts';
@@ -24,7 +24,7 @@ export function lower(program: Program, recorder: Recorder, kernel: () => Tensor
 }
 
 /** What the library refuses is the user's to know: which op, on which shapes. */
-function named(task: Task, { types }: Program, work: () => void): void {
+function named(task: FuseTask, { types }: Program, work: () => void): void {
   try {
     work();
   } catch (cause) {
@@ -38,14 +38,14 @@ function named(task: Task, { types }: Program, work: () => void): void {
   }
 }
 
-function nodeOf(task: Task): Pick<Node, 'inputs'> & { readonly op: string } {
+function nodeOf(task: FuseTask): Pick<Node, 'inputs'> & { readonly op: string } {
   if (task.kind === 'combination') return { op: 'add', inputs: [...task.terms.keys()] };
   if (task.kind === 'chain') return task.head;
   if (task.kind === 'convGradBoth') return task.weight;
   return task.kind === 'node' ? task.node : task.norm;
 }
 
-function lowerTask(scope: Scope, task: Task): void {
+function lowerTask(scope: Scope, task: FuseTask): void {
   if (task.kind === 'node') (rules[task.node.op] as Rule<OpKind>)(scope, task.node);
   else if (task.kind === 'normRelu') {
     const result = task.relu.outputs[0]!;

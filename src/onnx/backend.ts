@@ -1,6 +1,7 @@
 import { UserError } from '../base/error.ts';
 import {
   type Backend,
+  type BoundRun,
   type Buffers,
   type CompileOptions,
   checkBuffers,
@@ -9,11 +10,10 @@ import {
   type Executable,
   indexBounds,
   type Numbers,
-  type Run,
 } from '../tensor/backend.ts';
 import type { Named, Program } from '../tensor/program.ts';
 import { blockProbe, halt, type LoweringOptions, toOnnx } from './lowering.ts';
-import { loadRuntime, Session, Tensor, type Tensors } from './runtime.ts';
+import { loadRuntime, RuntimeTensor, type RuntimeTensors, Session } from './runtime.ts';
 
 /** Runs programs on the CPU with onnxruntime. */
 export const onnx: Backend = {
@@ -67,7 +67,7 @@ export async function openSession(bytes: Uint8Array, options: SessionOptions = {
 const halted = 'Non tensor type is temporarily not supported.';
 
 /** A run that reads and writes the given tensors. */
-function haltingRun(session: Session, feeds: Tensors, outputs: Tensors): Run {
+function haltingRun(session: Session, feeds: RuntimeTensors, outputs: RuntimeTensors): BoundRun {
   const fetches = session.outputNames.includes(halt) ? { [halt]: null, ...outputs } : outputs;
   return async () => {
     try {
@@ -95,7 +95,7 @@ async function probe(): Promise<LoweringOptions> {
   const session = await openSession(blockProbe());
   const image = Float32Array.from({ length: 32 }, (_, i) => i);
   const blocks = new Float32Array(32);
-  const tensor = (data: Float32Array) => new Tensor('float32', data, [1, 16, 1, 2]);
+  const tensor = (data: Float32Array) => new RuntimeTensor('float32', data, [1, 16, 1, 2]);
   await haltingRun(session, { x: tensor(image) }, { y: tensor(blocks) })();
   session.release();
   const at = blocks.indexOf(1);
@@ -112,7 +112,7 @@ class OnnxExecutable implements Executable {
     this.#session = session;
   }
 
-  bind(...parts: readonly Buffers[]): Run {
+  bind(...parts: readonly Buffers[]): BoundRun {
     const buffers: Buffers = Object.assign({}, ...parts);
     checkBuffers(this.program, buffers);
     const tensors = (names: readonly Named[]) =>
@@ -133,8 +133,8 @@ class OnnxExecutable implements Executable {
     this.#session.release();
   }
 
-  #tensor(buffer: Numbers, value: number): Tensor {
+  #tensor(buffer: Numbers, value: number): RuntimeTensor {
     const { dtype, shape } = this.program.types[value]!;
-    return new Tensor(dtype, buffer, shape);
+    return new RuntimeTensor(dtype, buffer, shape);
   }
 }

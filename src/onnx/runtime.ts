@@ -17,7 +17,7 @@ export const runtimePlatforms = ['linux-x64', 'linux-arm64', 'darwin-arm64', 'wi
 export const runtimeFolder = fileURLToPath(new URL('../../vendor/onnxruntime/', import.meta.url));
 
 /** What the library reads, and what it makes of outputs that no memory was given for. */
-export class Tensor {
+export class RuntimeTensor {
   readonly location = 'cpu';
   readonly type: DType;
   readonly data: Numbers;
@@ -30,20 +30,20 @@ export class Tensor {
   }
 }
 
-export type Tensors = Readonly<Record<string, Tensor>>;
-type Outputs = Readonly<Record<string, Tensor | null>>;
+export type RuntimeTensors = Readonly<Record<string, RuntimeTensor>>;
+type Outputs = Readonly<Record<string, RuntimeTensor | null>>;
 
 interface NativeSession {
   readonly inputMetadata: readonly { readonly name: string }[];
   readonly outputMetadata: readonly { readonly name: string }[];
   loadModel(buffer: ArrayBufferLike, byteOffset: number, byteLength: number, options: object): void;
-  run(inputs: Tensors, outputs: Outputs, options: object): Tensors;
+  run(inputs: RuntimeTensors, outputs: Outputs, options: object): RuntimeTensors;
   dispose(): void;
 }
 
 interface Library {
   readonly InferenceSession: new () => NativeSession;
-  initOrtOnce(logLevel: number, tensor: typeof Tensor, mainThread: boolean): void;
+  initOrtOnce(logLevel: number, tensor: typeof RuntimeTensor, mainThread: boolean): void;
   listSupportedBackends(): readonly { readonly name: string; readonly bundled: boolean }[];
 }
 
@@ -60,7 +60,7 @@ export function loadRuntime(): Library {
   try {
     const loaded: Library = createRequire(import.meta.url)(`${runtimeFolder}${platform}/onnxruntime_binding.node`);
     const warnings = 2;
-    loaded.initOrtOnce(warnings, Tensor, isMainThread);
+    loaded.initOrtOnce(warnings, RuntimeTensor, isMainThread);
     library = loaded;
     return loaded;
   } catch (cause) {
@@ -97,7 +97,7 @@ export class Session {
   }
 
   /** Outputs that are given are written in place, those that are null are made; without any, all are made. */
-  async run(inputs: Tensors, outputs?: Outputs): Promise<Tensors> {
+  async run(inputs: RuntimeTensors, outputs?: Outputs): Promise<RuntimeTensors> {
     await turn();
     return this.#native.run(inputs, outputs ?? Object.fromEntries(this.outputNames.map((name) => [name, null])), {});
   }

@@ -2,19 +2,19 @@ import { z } from 'zod';
 import type { DeepReadonly } from '../base/schema.ts';
 
 /** The learning rate as a fraction of its full value, at a point in training counted in epochs (whole or not). */
-export type Schedule = (epoch: number) => number;
+export type RateSchedule = (epoch: number) => number;
 
-export const constant = (): Schedule => () => 1;
+export const constant = (): RateSchedule => () => 1;
 
 /** × factor at each milestone. */
 export const multiStep =
-  (milestones: readonly number[], factor = 0.1): Schedule =>
+  (milestones: readonly number[], factor = 0.1): RateSchedule =>
   (epoch) =>
     factor ** milestones.filter((milestone) => epoch >= milestone).length;
 
 /** From 1 to `end` along half a cosine over `epochs`, then at the end. */
 export const cosine =
-  (epochs: number, end = 0): Schedule =>
+  (epochs: number, end = 0): RateSchedule =>
   (epoch) =>
     end + ((1 - end) * (1 + Math.cos(Math.PI * Math.min(1, epoch / epochs)))) / 2;
 
@@ -22,7 +22,7 @@ export const cosine =
  * Up along half a cosine from 1/25 to 1 over the first 30 % of training, then down to 1/250,000.
  * Smith & Topin, "Super-convergence", 2018; numbers as PyTorch's OneCycleLR.
  */
-export function oneCycle(epochs: number, rise = 0.3, start = 1 / 25, end = start / 1e4): Schedule {
+export function oneCycle(epochs: number, rise = 0.3, start = 1 / 25, end = start / 1e4): RateSchedule {
   const between = (from: number, to: number, at: number) => to + ((from - to) * (1 + Math.cos(Math.PI * at))) / 2;
   return (epoch) => {
     const at = Math.min(1, epoch / epochs);
@@ -32,7 +32,7 @@ export function oneCycle(epochs: number, rise = 0.3, start = 1 / 25, end = start
 
 /** Linear from `start` to 1 over the first epochs; afterwards the schedule, whose epochs count from the beginning. */
 export const warmUp =
-  (epochs: number, start: number, then: Schedule): Schedule =>
+  (epochs: number, start: number, then: RateSchedule): RateSchedule =>
   (epoch) =>
     epoch < epochs ? start + ((1 - start) * epoch) / epochs : then(epoch);
 
@@ -109,7 +109,7 @@ export const learningRateSchema = z.strictObject({
 });
 export type LearningRateSettings = DeepReadonly<z.output<typeof learningRateSchema>>;
 
-function scheduleOf(settings: LearningRateSettings['schedule'], epochs: number): Schedule {
+function scheduleOf(settings: LearningRateSettings['schedule'], epochs: number): RateSchedule {
   switch (settings.kind) {
     case 'constant':
       return constant();
@@ -132,7 +132,7 @@ export interface Surroundings {
 }
 
 /** The learning rate at a point in training: warm-up to the scaled rate, then the schedule of the scaled one. */
-export function learningRate(settings: LearningRateSettings, around: Surroundings): Schedule {
+export function learningRate(settings: LearningRateSettings, around: Surroundings): RateSchedule {
   const { base, scaling } = settings;
   const s = scaleFactor(scaling.by, around.degree, around.replicas);
   const scaled = scaledRate(scaling.kind, base, s, around.batch, scaling.baseBatch);

@@ -4,7 +4,7 @@ import type { Control } from '../metric/control.ts';
 import type { Correlation } from '../metric/correlation.ts';
 import type { Estimate } from '../metric/estimate.ts';
 import type { RunSummary } from '../metric/summary.ts';
-import type { Context } from '../store/context.ts';
+import type { MachineContext } from '../store/context.ts';
 
 export type { Correlation, Estimate };
 
@@ -41,7 +41,7 @@ export interface RunReport {
   readonly group: number;
   readonly summary: RunSummary;
   readonly experiment: Experiment;
-  readonly context: Context;
+  readonly context: MachineContext;
   readonly tensors: readonly { readonly name: string; readonly shape: string; readonly size: number }[];
   /** At most a few hundred points: of each bucket of steps the mean, with the least and the largest in the band. */
   readonly steps: {

@@ -33,7 +33,7 @@ export const contextSchema = z.object({
   /** The command with --launch that started its ranks: attempts of the same command have the same. */
   launch: z.string().optional(),
 });
-export type Context = Readonly<z.output<typeof contextSchema>>;
+export type MachineContext = Readonly<z.output<typeof contextSchema>>;
 
 function commit(): string | null {
   try {
@@ -49,7 +49,7 @@ export function machineContext(
   workers: number,
   { name: backend, version: backendVersion }: { readonly name: string; readonly version: string },
   { size, transport }: Pick<World, 'size' | 'transport'> = alone,
-): Context {
+): MachineContext {
   return {
     format: runFormat,
     startedAt: new Date().toISOString(),

@@ -5,7 +5,7 @@ import { UserError } from '../base/error.ts';
 import { parseJson, readText, writeWhole } from '../base/file.ts';
 import { type DeepReadonly, problemsOf } from '../base/schema.ts';
 import { type Experiment, runSchema } from '../experiment/schema.ts';
-import { type Context, contextSchema, runFormat } from './context.ts';
+import { contextSchema, type MachineContext, runFormat } from './context.ts';
 
 /** The files of a run's folder that are written as JSON, each read through its schema: what is missing is filled in, or refused. */
 
@@ -37,7 +37,7 @@ export function writePart(folder: string, name: string, content: unknown): void 
   writeWhole(join(folder, name), `${JSON.stringify(content, null, 2)}\n`);
 }
 
-export function contextIn(folder: string): Context {
+export function contextIn(folder: string): MachineContext {
   const context = readPart(folder, 'context.json', contextSchema);
   if (context.format > runFormat)
     throw new UserError(

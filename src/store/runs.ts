@@ -7,7 +7,7 @@ import { readLock, writeLock } from '../base/lock.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import type { Context } from './context.ts';
+import type { MachineContext } from './context.ts';
 import type { EventStore } from './database.ts';
 import { keepFiles, topologyFiles, withCopies } from './files.ts';
 import { fingerprintOf, identityIn, identityOf } from './identity.ts';
@@ -50,7 +50,7 @@ function claimFolder(path: string): boolean {
 }
 
 /** A new folder named after the experiment; the second run of the same gets a number. */
-export function createRun(root: string, experiment: Experiment, context: Context): Run {
+export function createRun(root: string, experiment: Experiment, context: MachineContext): Run {
   makeFolder(root);
   const base = idOf(experiment);
   const files = topologyFiles(experiment);
@@ -111,7 +111,7 @@ export async function rewind(
   return step;
 }
 
-export const readContext = ({ folder }: Run): Context => contextIn(folder);
+export const readContext = ({ folder }: Run): MachineContext => contextIn(folder);
 export const readResult = ({ folder }: Run): Result | undefined => resultIn(folder);
 export const writeResult = ({ folder }: Run, result: Result): void => writePart(folder, 'result.json', result);
 

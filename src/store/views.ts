@@ -33,7 +33,7 @@ interface Database {
 }
 
 /** Why a run's events cannot be read: there are none yet, another process is writing them, or they are damaged. */
-export interface Problem {
+export interface ViewProblem {
   readonly id: string;
   readonly error: UserError;
   /** It may be read later. */
@@ -41,8 +41,11 @@ export interface Problem {
 }
 
 /** Makes the views over the events of all runs that can be read, and says why the others cannot. */
-export async function createViews(connection: DuckDBConnection, databases: readonly Database[]): Promise<Problem[]> {
-  const problems: Problem[] = [];
+export async function createViews(
+  connection: DuckDBConnection,
+  databases: readonly Database[],
+): Promise<ViewProblem[]> {
+  const problems: ViewProblem[] = [];
   const runs: (readonly [id: string, source: Source])[] = [];
   for (const [index, { id, path }] of databases.entries()) {
     const refuse = (error: UserError, pending: boolean) => problems.push({ id, error, pending });

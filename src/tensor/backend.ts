@@ -28,12 +28,12 @@ export interface Executable {
    * a backend may write an output before it has read every input. Memory may come in parts, each name in one of them; a
    * direct backend looks at the same part only once.
    */
-  bind(...parts: readonly Buffers[]): Run;
+  bind(...parts: readonly Buffers[]): BoundRun;
   close(): Promise<void>;
 }
 
 /** One execution on the memory that was bound. */
-export type Run = () => Promise<void>;
+export type BoundRun = () => Promise<void>;
 
 /** Throws on an unknown op or a node whose types are not what its op yields: programs may come from elsewhere. */
 export function checkProgram(program: Program): void {

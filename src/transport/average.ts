@@ -1,7 +1,7 @@
 import { columnShare, type Kernel } from '../kernel/kernel.ts';
 import { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
-import type { Channel, Group } from './group.ts';
+import type { Channel, RankGroup } from './group.ts';
 import type { Meeting } from './meeting.ts';
 import type { Membership } from './membership.ts';
 import type { MixPlan } from './plans.ts';
@@ -27,7 +27,7 @@ export function averageOver(
   kernel: Kernel,
   meeting: Meeting,
   membership: Membership,
-  group: Group | undefined,
+  group: RankGroup | undefined,
 ): Average {
   const columns = columnShare(memory.columns, thread, threads);
   const meanRow = new Rows(memory, 'mean');

@@ -1,5 +1,5 @@
 import type { FloatView } from '../kernel/memory.ts';
-import type { Link } from './links.ts';
+import type { RankLink } from './links.ts';
 
 /** Values that go from one rank to another, again and again from or to the same place. */
 export interface Message {
@@ -32,7 +32,7 @@ export interface GroupOptions {
 }
 
 /** The ranks of a run, as the first thread of one of them sees the others. Unless said otherwise a method is collective. */
-export interface Group {
+export interface RankGroup {
   readonly rank: number;
   readonly ranks: number;
   /** Ranks that are no longer there, ascending. Always none unless the run may continue without them. */
@@ -52,7 +52,7 @@ export interface Group {
 }
 
 /** Where one rank is among those of a run: plain data, handed to its worker threads. */
-export interface Place {
+export interface RankPlace {
   readonly rank: number;
   readonly ranks: number;
   /** Names of the machines they run on, one per rank. */
@@ -60,7 +60,7 @@ export interface Place {
   /** Ranks on this machine, this one included. */
   readonly neighbours: number;
   /** How the threads reach the others. */
-  readonly link: Link;
+  readonly link: RankLink;
   /** After so many seconds without any progress a rank gives up. */
   readonly timeoutSeconds: number;
   /** Whether the others continue if one is lost. */

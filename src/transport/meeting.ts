@@ -1,5 +1,5 @@
 import { again, type Barrier } from './barrier.ts';
-import type { Group } from './group.ts';
+import type { RankGroup } from './group.ts';
 import type { Membership } from './membership.ts';
 import type { SharedTransport } from './shared.ts';
 
@@ -8,9 +8,9 @@ export class Meeting {
   readonly #shared: SharedTransport;
   readonly #barrier: Barrier;
   readonly #membership: Membership;
-  readonly #group: Group | undefined;
+  readonly #group: RankGroup | undefined;
 
-  constructor(shared: SharedTransport, barrier: Barrier, membership: Membership, group: Group | undefined) {
+  constructor(shared: SharedTransport, barrier: Barrier, membership: Membership, group: RankGroup | undefined) {
     this.#shared = shared;
     this.#barrier = barrier;
     this.#membership = membership;
@@ -26,7 +26,7 @@ export class Meeting {
    * All threads, then what the first one does with the other ranks before any proceeds. False if a rank was lost meanwhile: it is
    * left out from here on, and what was said must be said again.
    */
-  across(speak: (group: Group) => void): boolean {
+  across(speak: (group: RankGroup) => void): boolean {
     this.#barrier.meet();
     if (this.#shared.place === undefined) return true;
     const { control, gone } = this.#shared;
@@ -43,7 +43,7 @@ export class Meeting {
   }
 
   /** Says it until all who are there have heard it. */
-  say(speak: (group: Group) => void): void {
+  say(speak: (group: RankGroup) => void): void {
     while (!this.across(speak));
   }
 }

@@ -1,6 +1,6 @@
 import { type Mixing, without } from '../topology/mixing.ts';
 import { type Division, divisionOf } from './division.ts';
-import type { Group } from './group.ts';
+import type { RankGroup } from './group.ts';
 import { type Plans, plansFor } from './plans.ts';
 import type { SharedTransport } from './shared.ts';
 import type { LostBlock } from './transport.ts';
@@ -8,14 +8,14 @@ import type { LostBlock } from './transport.ts';
 /** Who is there, and what is kept ready for as long as nobody else is lost. */
 export class Membership {
   readonly #shared: SharedTransport;
-  readonly #group: Group | undefined;
+  readonly #group: RankGroup | undefined;
   #division: Division;
   #plans: Plans;
   #lost: readonly LostBlock[] = [];
   #survivors = new WeakMap<Mixing, Mixing>();
 
   /** @param group in the thread that speaks with the other ranks */
-  constructor(shared: SharedTransport, group: Group | undefined) {
+  constructor(shared: SharedTransport, group: RankGroup | undefined) {
     const { replicas, place, memory } = shared;
     this.#shared = shared;
     this.#group = group;

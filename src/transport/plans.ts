@@ -1,16 +1,16 @@
 import type { Block } from '../kernel/blocks.ts';
 import { type ColumnRange, columnShare } from '../kernel/kernel.ts';
 import { type RowMemory, Rows } from '../kernel/memory.ts';
-import { isMean, meanProgram, mixingProgram, type Program, sumProgram } from '../kernel/program.ts';
+import { isMean, type MixProgram, meanProgram, mixingProgram, sumProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
 import { contribution, heldRows, pieces, rowExchange } from './exchange.ts';
-import type { Channel, Group, Message } from './group.ts';
+import type { Channel, Message, RankGroup } from './group.ts';
 import { blockOf } from './transport.ts';
 
 /** What is kept ready for one W and one input: the program, and in the first thread the messages. */
 export interface MixPlan {
-  readonly program: Program;
+  readonly program: MixProgram;
   readonly channel: Channel | undefined;
   /** Which messages carry each replica. */
   readonly sendsOf: ReadonlyMap<number, readonly number[]>;
@@ -18,8 +18,8 @@ export interface MixPlan {
 
 /** The same for means. */
 export interface MeanPlan {
-  readonly contribute: Program | undefined;
-  readonly mean: Program;
+  readonly contribute: MixProgram | undefined;
+  readonly mean: MixProgram;
   /** Everyone's sums in own columns come here, and the mean of own columns goes to everyone. */
   readonly scatter: Channel | undefined;
   readonly spread: Channel | undefined;
@@ -48,7 +48,7 @@ export interface Plans {
 }
 
 /** The plans of one thread for as long as the ranks are the same; `group` in the thread that speaks with them. */
-export function plansFor(memory: RowMemory, division: Division, group: Group | undefined): Plans {
+export function plansFor(memory: RowMemory, division: Division, group: RankGroup | undefined): Plans {
   const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
   const means = new Map<string, MeanPlan>();
 

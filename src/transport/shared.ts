@@ -2,14 +2,14 @@ import { allocateRows, type RowMemory } from '../kernel/memory.ts';
 import { stop } from './barrier.ts';
 import { divisionOf } from './division.ts';
 import { contribution } from './exchange.ts';
-import type { Place } from './group.ts';
+import type { RankPlace } from './group.ts';
 
 /** What the threads of one process share: handed to every one as it is. */
 export interface SharedTransport {
   readonly threads: number;
   readonly replicas: number;
   /** This process among the ranks of the run, if it has several. */
-  readonly place: Place | undefined;
+  readonly place: RankPlace | undefined;
   readonly matrices: readonly string[];
   readonly memory: RowMemory;
   /** As in barrier.ts: arrived, generation, stop, again. */
@@ -36,7 +36,7 @@ export interface ShareOptions {
   /** The names of the matrices, each with a row for every replica of the process. */
   readonly matrices?: readonly string[];
   /** This process among the ranks of the run. */
-  readonly place?: Place | undefined;
+  readonly place?: RankPlace | undefined;
   /** Whether rows are sent to other ranks while the next replica computes. */
   readonly overlap?: boolean | undefined;
   /** The most that rows take in one memory. */

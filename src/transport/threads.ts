@@ -4,7 +4,7 @@ import { Rows } from '../kernel/memory.ts';
 import { averageOver } from './average.ts';
 import { Barrier, stop } from './barrier.ts';
 import { collectOver } from './collect.ts';
-import type { Group } from './group.ts';
+import type { RankGroup } from './group.ts';
 import { openGroup } from './links.ts';
 import { Meeting } from './meeting.ts';
 import { Membership } from './membership.ts';
@@ -22,7 +22,7 @@ export async function openTransport(shared: SharedTransport, thread: number): Pr
 const sum = (values: Float64Array) => values.reduce((total, value) => total + value, 0);
 
 /** Threads of a process over shared memory; the first of them speaks with the other ranks. */
-function transportOver(shared: SharedTransport, thread: number, group: Group | undefined): Transport {
+function transportOver(shared: SharedTransport, thread: number, group: RankGroup | undefined): Transport {
   const { threads, replicas, matrices, memory, control } = shared;
   const barrier = new Barrier(control, threads);
   const membership = new Membership(shared, group);

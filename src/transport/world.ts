@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Place } from './group.ts';
+import type { RankPlace } from './group.ts';
 
 /**
  * The processes that carry out one command together, as the main thread of one of them sees the others: all go through the same
@@ -11,7 +11,7 @@ export interface World {
   /** Where each rank is: its machine and the number of its process there. */
   readonly members: readonly { readonly host: string; readonly process: number }[];
   /** For the worker threads; undefined where there is one process only. */
-  readonly place: Place | undefined;
+  readonly place: RankPlace | undefined;
   /** What carries the messages, for the record. */
   readonly transport: string;
   /** What rank 0 says; the others' value is not looked at. Plain data. */

@@ -16,7 +16,7 @@ import { Random } from '../../src/base/random.ts';
 import { checksumOf } from '../../src/data/folder.ts';
 import { get } from '../../src/data/get/get.ts';
 import type { GetEvent, GetOptions } from '../../src/data/get/sources.ts';
-import type { Collection, Source } from '../../src/data/set.ts';
+import type { Collection, DataSource } from '../../src/data/set.ts';
 import { send, serve, type TestServer } from './server.ts';
 
 const random = new Random(1, 'test');
@@ -34,8 +34,8 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const web = (...urls: string[]): Source => ({ kind: 'web', what: 'the site', urls: { 'a.bin': urls } });
-function toy(...sources: Source[]): Collection {
+const web = (...urls: string[]): DataSource => ({ kind: 'web', what: 'the site', urls: { 'a.bin': urls } });
+function toy(...sources: DataSource[]): Collection {
   const files = [{ name: 'a.bin', bytes: content.length, checksum: checksumOf(content, 'sha256:') }];
   return { name: 'toy', summary: '', folder: 'toy', files, sources, licence: '', from: '' };
 }
@@ -172,7 +172,7 @@ describe('sources', () => {
       else response.writeHead(404).end();
     });
     const at = (path: string) => `${server!.url}/${path}`;
-    const one = toy(web(at('none'), at('changed')), { ...web(at('good')), what: 'the other' } as Source);
+    const one = toy(web(at('none'), at('changed')), { ...web(at('good')), what: 'the other' } as DataSource);
     const got = await get(one, folder, { ...quick, mirror: at('mirror/') });
     expect(got.source).toBe('the other');
     expectWhole();
@@ -189,7 +189,7 @@ describe('sources', () => {
     server = await serve((request, response) =>
       request.url === '/changed' ? send(request, response, other) : response.writeHead(404).end(),
     );
-    const one = toy(web(`${server.url}/changed`), { ...web(`${server.url}/none`), what: 'the other' } as Source);
+    const one = toy(web(`${server.url}/changed`), { ...web(`${server.url}/none`), what: 'the other' } as DataSource);
     await expect(get(one, folder, quick)).rejects.toMatchObject({
       name: 'UserError',
       message: expect.stringMatching(
@@ -213,7 +213,7 @@ describe('sources', () => {
     const closed = await serve(() => {});
     await closed.close();
     server = await serve((request, response) => send(request, response, content));
-    const one = toy(web(`${closed.url}/a`), { ...web(`${server.url}/a`), what: 'the other' } as Source);
+    const one = toy(web(`${closed.url}/a`), { ...web(`${server.url}/a`), what: 'the other' } as DataSource);
     const why: string[] = [];
     await get(one, folder, { ...quick, onEvent: (event) => event.kind === 'failed' && why.push(event.why) });
     expect(why).toEqual(['a.bin: the server refuses the connection']);
@@ -231,7 +231,7 @@ describe('sources', () => {
       ]),
     );
     server = await serve((request, response) => send(request, response, tar));
-    const archive = (checksum: string): Source => ({
+    const archive = (checksum: string): DataSource => ({
       kind: 'archive',
       what: 'the site',
       url: `${server!.url}/x.tar.gz`,
@@ -248,7 +248,7 @@ describe('sources', () => {
   });
 
   it('may be packages whose files do not fit', async () => {
-    const missing: Source = { kind: 'debian', package: 'no-such-package-anywhere', bytes: 1, folder: 'usr/share' };
+    const missing: DataSource = { kind: 'debian', package: 'no-such-package-anywhere', bytes: 1, folder: 'usr/share' };
     await expect(get(toy(missing), folder, quick)).rejects.toThrow(/Debian package no-such-package-anywhere: /);
     expect(files()).toEqual([]);
   });
@@ -261,7 +261,7 @@ describe('the data folder', () => {
       server = await serve((request, response) => send(request, response, content));
       mkdirSync(join(folder, '.partial/toy'), { recursive: true });
       symlinkSync('/dev/full', part());
-      const fallback = { ...web(`${server.url}/b`), what: 'the other' } as Source;
+      const fallback = { ...web(`${server.url}/b`), what: 'the other' } as DataSource;
       await expect(get(toy(web(`${server.url}/a`), fallback), folder, quick)).rejects.toMatchObject({
         name: 'UserError',
         message: `cannot write ${join(folder, '.partial/toy/a.bin')}: the disk is full`,

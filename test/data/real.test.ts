@@ -11,7 +11,7 @@ import { parseIdx } from '../../src/data/idx.ts';
 import { loadData } from '../../src/data/load.ts';
 import { partitionText, shardsOf } from '../../src/data/partition.ts';
 import { dataSchema } from '../../src/data/schema.ts';
-import type { Collection, Source } from '../../src/data/set.ts';
+import type { Collection, DataSource } from '../../src/data/set.ts';
 import { writers } from '../../src/data/sets/mnist.ts';
 import { collectionOf } from '../../src/data/sets.ts';
 import { onlyIf, onlyWith } from '../needs.ts';
@@ -72,7 +72,7 @@ describe('real packages', () => {
   });
   afterAll(() => rmSync(target, { recursive: true }));
 
-  const only = (name: string, kind: Source['kind']): Collection => {
+  const only = (name: string, kind: DataSource['kind']): Collection => {
     const collection = collectionOf(name);
     return { ...collection, sources: collection.sources.filter((source) => source.kind === kind) };
   };

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openSession } from '../../src/onnx/backend.ts';
-import { Tensor } from '../../src/onnx/runtime.ts';
+import { RuntimeTensor } from '../../src/onnx/runtime.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const main = join(root, 'dist/cli/main.js');
@@ -159,7 +159,7 @@ describe('dbench model', () => {
     const feeds = layout.inputs.map(({ name, dtype, shape }: { name: string; dtype: 'float32'; shape: number[] }) => {
       const size = shape.reduce((product, axis) => product * axis, 1);
       const values = dtype === 'float32' ? new Float32Array(size).fill(0.01) : new Int32Array(size);
-      return [name, new Tensor(dtype, values, shape)];
+      return [name, new RuntimeTensor(dtype, values, shape)];
     });
     const results = await session.run(Object.fromEntries(feeds));
     session.release();

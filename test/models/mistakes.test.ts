@@ -7,7 +7,7 @@ import { buildModel, modelSchema } from '../../src/model/models.ts';
 import { allocate, gradientStep, type Step, stepBuffers } from '../../src/model/step.ts';
 import { onnx, openSession } from '../../src/onnx/backend.ts';
 import { toOnnx } from '../../src/onnx/lowering.ts';
-import { Tensor } from '../../src/onnx/runtime.ts';
+import { RuntimeTensor } from '../../src/onnx/runtime.ts';
 import { firstNonFinite } from '../../src/tensor/diagnose.ts';
 import { conv2d, matmul } from '../../src/tensor/operations.ts';
 import { f32 } from '../../src/tensor/program.ts';
@@ -131,7 +131,7 @@ describe('ONNX files', () => {
       const buffers = stepBuffers(step, here);
       const feeds = step.program.inputs.map(({ name, value }) => {
         const { dtype, shape } = step.program.types[value]!;
-        return [name, new Tensor(dtype, buffers[name]!, shape)] as const;
+        return [name, new RuntimeTensor(dtype, buffers[name]!, shape)] as const;
       });
       const there = await session.run(Object.fromEntries(feeds));
       session.release();

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { UserError } from '../../base/error.ts';
 import { makeFolders } from '../../base/file.ts';
 import { findFile, homeOf, inspect, remedy } from '../folder.ts';
-import type { Collection, DataFile, Source } from '../set.ts';
+import type { Collection, DataFile, DataSource } from '../set.ts';
 import { SourceError } from './download.ts';
 import { deliver, type GetOptions } from './sources.ts';
 import { claim, settle, stagingOf, writeFailure } from './staging.ts';
@@ -16,7 +16,7 @@ export interface Got {
   readonly files: readonly string[];
 }
 
-export function sourceName(source: Source): string {
+export function sourceName(source: DataSource): string {
   if (source.kind === 'npm') return `npm package ${source.package}@${source.version}`;
   if (source.kind === 'debian') return `Debian package ${source.package}`;
   return source.what;
@@ -79,7 +79,7 @@ async function firstThatDelivers(
   );
 }
 
-function mirrorOf(collection: Collection, mirror: string | undefined): Source[] {
+function mirrorOf(collection: Collection, mirror: string | undefined): DataSource[] {
   if (mirror === undefined || mirror === '') return [];
   const base = `${mirror.replace(/\/+$/, '')}/${collection.folder}`;
   const urls = collection.files.map(({ name }) => [name, [`${base}/${name}.gz`, `${base}/${name}`]] as const);

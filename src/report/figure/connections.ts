@@ -1,6 +1,15 @@
 import { countAxis, extent, number, percent, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
-import { type Curve, curveMarks, curveOf, curveTips, inPercent, lateDomain, legendOf, type Point } from './curve.ts';
+import {
+  type Curve,
+  type CurvePoint,
+  curveMarks,
+  curveOf,
+  curveTips,
+  inPercent,
+  lateDomain,
+  legendOf,
+} from './curve.ts';
 import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 import { learningColumns } from './learning.ts';
 import { rateMarks } from './rate.ts';
@@ -34,7 +43,8 @@ export const connections: Figure = {
     const k = connectionCurves(view);
     const [, end = 1] = extent([...accuracy, ...k].flatMap(({ points }) => points.map(({ x }) => x))) ?? [];
     const x = { domain: [0, end], ticks: ticksIn(frame.width) };
-    const said = (what: (y: number) => string) => (point: Point) => `epoch ${number(point.x, 3)}\n${what(point.y)}`;
+    const said = (what: (y: number) => string) => (point: CurvePoint) =>
+      `epoch ${number(point.x, 3)}\n${what(point.y)}`;
     return compose(frame, {
       legend: legendOf(report, groups, frame),
       panels: [

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { Group, Report, RunReport } from '../report.ts';
-import { type Columns, curveOf, lateDomain, positive } from './curve.ts';
+import { type CurveColumns, curveOf, lateDomain, positive } from './curve.ts';
 
-const columns: readonly Columns[] = [
+const columns: readonly CurveColumns[] = [
   { step: [1, 2, 3], x: [10, 20, 30], y: [1, 2, 3], low: [0, 1, 2], high: [4, 3, 4] },
   // Ended early, and was faster.
   { step: [1, 2], x: [8, 16], y: [3, null], low: [2, null], high: [5, null] },

@@ -7,7 +7,7 @@ import { styleOf } from './figure.ts';
 type Column = readonly (number | null)[];
 
 /** What one run says over its steps; if there is no band, the value is its own. */
-export interface Columns {
+export interface CurveColumns {
   /** Runs of a group are put together if these are equal. */
   readonly step: readonly number[];
   readonly x: Column;
@@ -17,7 +17,7 @@ export interface Columns {
 }
 
 /** One point of a group: the mean over its runs, with what the band says. */
-export interface Point {
+export interface CurvePoint {
   readonly step: number;
   readonly x: number;
   readonly y: number;
@@ -29,19 +29,19 @@ export interface Point {
 export interface Curve {
   /** The implementation. */
   readonly name: string;
-  readonly points: readonly Point[];
+  readonly points: readonly CurvePoint[];
 }
 
 /** Band over the replicas of all seeds, over the seeds' means, or none. */
-export type Spread = 'replicas' | 'seeds' | 'none';
+export type CurveSpread = 'replicas' | 'seeds' | 'none';
 
 const average = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 export function curveOf(
   report: Report,
   group: Group,
-  read: (run: RunReport) => Columns | undefined,
-  spread: Spread = 'seeds',
+  read: (run: RunReport) => CurveColumns | undefined,
+  spread: CurveSpread = 'seeds',
 ): Curve {
   const byStep = new Map<number, { x: number; y: number; low: number; high: number }[]>();
   for (const index of group.runs) {
@@ -57,7 +57,7 @@ export function curveOf(
   }
   const points = [...byStep]
     .sort(([a], [b]) => a - b)
-    .map(([step, at]): Point => {
+    .map(([step, at]): CurvePoint => {
       const y = average(at.map((point) => point.y));
       const band = spread === 'none' ? [y] : at.flatMap(({ low, high }) => [low, high]);
       return {
@@ -131,7 +131,7 @@ export function tips<T extends Tip>(
 /** Band, line and dots of every curve; bands first, so that no line is behind one. */
 export function curveMarks(report: Report, curves: readonly Curve[], frame: Frame, look: Look): Plot.Markish[] {
   const { facet = {}, domain } = look;
-  const inside = ({ y }: Point) => domain === undefined || (y >= domain[0] && y <= domain[1]);
+  const inside = ({ y }: CurvePoint) => domain === undefined || (y >= domain[0] && y <= domain[1]);
   const drawn = curves.map((curve) => ({ ...curve, style: styleOf(report, curve.name, frame.theme) }));
   const bands = drawn
     .filter(({ points }) => points.some(({ low, high }) => high > low))
@@ -179,7 +179,7 @@ export function curveMarks(report: Report, curves: readonly Curve[], frame: Fram
 /** The tooltips of curves: one mark for all, so that only one shows. */
 export function curveTips(
   curves: readonly (Curve & {
-    readonly tip: (point: Point) => string;
+    readonly tip: (point: CurvePoint) => string;
     readonly facet?: Readonly<Record<string, string>>;
   })[],
   frame: Frame,

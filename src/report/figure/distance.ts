@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
-import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
+import { type Curve, type CurvePoint, curveMarks, curveOf, curveTips, legendOf, positive } from './curve.ts';
 import { type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
 import { rateMarks } from './rate.ts';
 
@@ -51,7 +51,7 @@ export const distance: Figure = {
       const { points } = whole.find((curve) => curve.name === name)!;
       return points.length > 0 && points.every(({ y }) => y === 0);
     };
-    const tip = (what: string) => (point: Point) => `step ${number(point.x)}\n${what} ${short(point.y)}`;
+    const tip = (what: string) => (point: CurvePoint) => `step ${number(point.x)}\n${what} ${short(point.y)}`;
     return compose(frame, {
       legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),
       panels: [

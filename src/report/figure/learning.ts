@@ -3,16 +3,16 @@ import type { RunReport } from '../report.ts';
 import { bytes, logAxis, number, percent, seconds, short, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import {
-  type Columns,
   type Curve,
+  type CurveColumns,
+  type CurvePoint,
+  type CurveSpread,
   curveMarks,
   curveOf,
   curveTips,
   inPercent,
   lateDomain,
   legendOf,
-  type Point,
-  type Spread,
 } from './curve.ts';
 import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 import { rateMarks } from './rate.ts';
@@ -28,7 +28,7 @@ const axes: Readonly<Record<Axis, { label: string; text: (value: number) => stri
 };
 
 /** Of test data at every evaluation, or of the replicas' own batches at every step. */
-export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, of: string): Columns {
+export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, of: string): CurveColumns {
   if (of === 'training') {
     const { steps } = run;
     const done = steps.step.map((step) => step + 1);
@@ -134,11 +134,16 @@ export const learning: Figure = {
     const shown = choices.of === 'both' ? ['local', 'merged'] : [choices.of!];
     const curvesOf = (of: string): Curve[] =>
       groups.map((group) => {
-        const curve = curveOf(report, group, (run) => learningColumns(run, quantity, axis, of), choices.band as Spread);
+        const curve = curveOf(
+          report,
+          group,
+          (run) => learningColumns(run, quantity, axis, of),
+          choices.band as CurveSpread,
+        );
         return accuracy ? inPercent(curve) : curve;
       });
     const value = (y: number) => (accuracy ? percent(y / 100) : short(y));
-    const tip = (of: string) => (point: Point) =>
+    const tip = (of: string) => (point: CurvePoint) =>
       [
         axes[axis].text(point.x),
         `${of === 'training' ? 'training' : 'test'} ${quantity}${of === 'merged' ? ', merged' : ''} ${value(point.y)}`,

@@ -1,7 +1,7 @@
 import * as Plot from '@observablehq/plot';
 import { extent, number, percent, signed } from './axis.ts';
 import { compose } from './compose.ts';
-import { type Curve, curveMarks, curveTips, type Point } from './curve.ts';
+import { type Curve, type CurvePoint, curveMarks, curveTips } from './curve.ts';
 import { type Figure, scales, styleOf } from './figure.ts';
 
 export const scaling: Figure = {
@@ -18,7 +18,7 @@ export const scaling: Figure = {
     const [least, most] = extent(scales(report))!;
     const aside = (row: number) => (most / least) ** (0.012 * (row - (rows.length - 1) / 2));
     const curves = rows.map(({ name, replicas, accuracy }, row): Curve => {
-      const points = accuracy.flatMap((estimate, i): Point[] => {
+      const points = accuracy.flatMap((estimate, i): CurvePoint[] => {
         if (estimate === null) return [];
         const [y, half] = [100 * estimate.mean, 100 * (estimate.half ?? 0)];
         return [
@@ -41,7 +41,7 @@ export const scaling: Figure = {
       ...curve,
       points: curve.points.map((point) => ({ ...point, low: point.y, high: point.y })),
     }));
-    const tip = ({ step, y, low, high, runs }: Point) =>
+    const tip = ({ step, y, low, high, runs }: CurvePoint) =>
       `${number(step)} replicas\ntest accuracy ${percent(y / 100)}${high > low ? ` ± ${((high - low) / 2).toFixed(2)}` : ''}${runs > 1 ? `\n${runs} seeds` : ''}`;
     return compose(frame, {
       legend: rows.map(({ name, correlation: { rho } }) => ({

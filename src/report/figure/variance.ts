@@ -2,7 +2,7 @@ import * as Plot from '@observablehq/plot';
 import type { Dispersion } from '../../base/statistics.ts';
 import { extent, logAxis, number, short, tick, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
-import { type Curve, curveMarks, curveOf, curveTips, legendOf, type Point, positive } from './curve.ts';
+import { type Curve, type CurvePoint, curveMarks, curveOf, curveTips, legendOf, positive } from './curve.ts';
 import { type Choice, type Figure, groupsOf, runsOf, styleOf, type View } from './figure.ts';
 import { rateMarks } from './rate.ts';
 
@@ -75,7 +75,7 @@ export const variance: Figure = {
       points.length === 0 ? [] : [{ name, ...points.reduce((a, b) => (b.y > a.y ? b : a)) }],
     );
     const equal = (name: string) => whole.find((curve) => curve.name === name)!.points.every(({ y }) => y === 0);
-    const tip = (point: Point) => `step ${number(point.x)}\n${statistics[statistic]} ${short(point.y)}`;
+    const tip = (point: CurvePoint) => `step ${number(point.x)}\n${statistics[statistic]} ${short(point.y)}`;
     const ys = all.map(({ y }) => y);
     return compose(frame, {
       legend: legendOf(report, groups, frame, ({ name }) => (equal(name) ? '0 throughout' : undefined)),

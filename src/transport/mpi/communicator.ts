@@ -1,14 +1,14 @@
 import { LostError } from '../../base/error.ts';
-import type { Place } from '../group.ts';
+import type { RankPlace } from '../group.ts';
 import type { Handle } from './abi.ts';
 import { type Failures, failuresOf } from './failures.ts';
-import type { Library } from './library.ts';
+import type { MpiLibrary } from './library.ts';
 import type { MpiLink } from './link.ts';
 
 /** The ranks of a run and what reaches them, as one of them knows it. */
 export class Communicator {
-  readonly library: Library;
-  readonly place: Place;
+  readonly library: MpiLibrary;
+  readonly place: RankPlace;
   /** More threads on this machine than cores. */
   readonly crowded: boolean;
   /** If the run may continue without ranks that are lost. */
@@ -17,7 +17,7 @@ export class Communicator {
   #members: readonly number[];
   #lost: readonly number[] = [];
 
-  constructor(library: Library, place: Place, { comm }: MpiLink, crowded: boolean) {
+  constructor(library: MpiLibrary, place: RankPlace, { comm }: MpiLink, crowded: boolean) {
     const { mpi, abi, ulfm } = library;
     this.library = library;
     this.place = place;

@@ -1,5 +1,5 @@
 import type { Handle } from './abi.ts';
-import { type Library, MpiError } from './library.ts';
+import { MpiError, type MpiLibrary } from './library.ts';
 
 /** How processes go on without those that are lost (ULFM; Bland et al., 2013). */
 export interface Failures {
@@ -14,7 +14,7 @@ export interface Failures {
 }
 
 export function failuresOf(
-  { mpi, abi, ulfm }: Pick<Library, 'mpi' | 'abi'> & { readonly ulfm: NonNullable<Library['ulfm']> },
+  { mpi, abi, ulfm }: Pick<MpiLibrary, 'mpi' | 'abi'> & { readonly ulfm: NonNullable<MpiLibrary['ulfm']> },
   first: Handle,
 ): Failures {
   const [int, handle] = [new Int32Array(1), abi.handles(1)];

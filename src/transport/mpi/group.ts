@@ -1,4 +1,4 @@
-import type { Group, GroupOptions, Message, Place } from '../group.ts';
+import type { GroupOptions, Message, RankGroup, RankPlace } from '../group.ts';
 import { openChannel } from './channel.ts';
 import { Communicator } from './communicator.ts';
 import { loadLibrary, MpiError } from './library.ts';
@@ -10,16 +10,16 @@ import { waitUntil } from './wait.ts';
 const [rollCallTag, rollCallSeconds] = [32_767, 2];
 
 /** The ranks of a run over MPI, in the thread that calls this: no other may use the communicator meanwhile. */
-export async function openMpiGroup(place: Place, link: MpiLink, { crowded }: GroupOptions): Promise<Group> {
+export async function openMpiGroup(place: RankPlace, link: MpiLink, { crowded }: GroupOptions): Promise<RankGroup> {
   return groupOver(new Communicator(await loadLibrary([link.library]), place, link, crowded));
 }
 
-function groupOver(communicator: Communicator): Group {
+function groupOver(communicator: Communicator): RankGroup {
   const { library, place, failures } = communicator;
   const { mpi, abi } = library;
   const { rank, ranks } = place;
   const requests = new Requests(communicator, whoIsSilent);
-  const open: Group['open'] = (sends, receives) => openChannel(communicator, requests, sends, receives);
+  const open: RankGroup['open'] = (sends, receives) => openChannel(communicator, requests, sends, receives);
 
   /** All that wait give up at about the same time and answer each other, and the others do not. */
   function whoIsSilent(): string {

@@ -5,7 +5,7 @@ import { type Launcher, launcherOf } from './launcher.ts';
 import { type FunctionName, signatures, type UlfmFunctionName, ulfmSignatures } from './signatures.ts';
 
 /** An MPI library that is loaded: its functions throw MpiError where they fail. */
-export interface Library {
+export interface MpiLibrary {
   readonly path: string;
   /** First line of what it says about itself. */
   readonly version: string;
@@ -47,7 +47,7 @@ function tameUcx(): void {
   process.env.UCX_MEM_EVENTS ??= 'n';
 }
 
-export async function loadLibrary(names = candidates(process.env, launcherOf(process.env))): Promise<Library> {
+export async function loadLibrary(names = candidates(process.env, launcherOf(process.env))): Promise<MpiLibrary> {
   const koffi = loadKoffi();
   tameUcx();
   for (const path of names) {
@@ -57,7 +57,7 @@ export async function loadLibrary(names = candidates(process.env, launcherOf(pro
   throw new UserError(`no MPI library was found (looked for ${names.join(', ')})`, { hint: packages });
 }
 
-function tryLoad(koffi: Koffi, path: string): Library | undefined {
+function tryLoad(koffi: Koffi, path: string): MpiLibrary | undefined {
   let handle: ReturnType<Koffi['load']>;
   try {
     // Global: MPI libraries load parts of themselves that look for their symbols.

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LostError, UserError } from '../../base/error.ts';
 import type { World, WorldOptions } from '../world.ts';
 import { launcherOf } from './launcher.ts';
-import { type Library, loadLibrary } from './library.ts';
+import { loadLibrary, type MpiLibrary } from './library.ts';
 
 /** MPI_Abort gives this to the launcher where a process ends early and says that all is well. */
 const endedEarly = 13;
@@ -106,7 +106,7 @@ export async function openMpi({ timeoutSeconds, survive = false }: WorldOptions)
   };
 }
 
-function checkUlfm({ version, ulfm }: Library): void {
+function checkUlfm({ version, ulfm }: MpiLibrary): void {
   const hint =
     'Open MPI from 5 on can, if started so: mpirun --with-ft ulfm … (not by srun, and not with its library of the MPI-5 ABI)';
   if (ulfm === undefined) throw new UserError(`${version} cannot go on without ranks that are lost`, { hint });
@@ -114,14 +114,14 @@ function checkUlfm({ version, ulfm }: Library): void {
     throw new UserError('this launcher ends all ranks when one is lost, so --survive has no effect', { hint });
 }
 
-function processorName({ mpi }: Library): string {
+function processorName({ mpi }: MpiLibrary): string {
   const [text, length] = [Buffer.alloc(1024), new Int32Array(1)];
   mpi.MPI_Get_processor_name(text, length);
   return text.toString('utf8', 0, length[0]);
 }
 
 /** A process that ends without MPI_Finalize must take the others down: under MPICH it would count as a success. */
-function abortAtExit({ mpi, abi }: Library): (lost: boolean) => void {
+function abortAtExit({ mpi, abi }: MpiLibrary): (lost: boolean) => void {
   const abort = (code: number) => mpi.MPI_Abort(abi.commWorld, code === 0 ? endedEarly : code);
   process.once('exit', abort);
   // Node prints an error that nobody catches only after that event.
