@@ -60,7 +60,7 @@ describe('files that an experiment names', () => {
     expect(report.groups).toHaveLength(3);
     expect(report.comparisons).toHaveLength(2);
     expect(report.notes.filter((note: string) => note.includes('left out'))).toEqual([]);
-  }, 60_000);
+  }, 180_000);
 
   it('are looked for in the folder of the experiment', async () => {
     experiment();
@@ -89,7 +89,7 @@ describe('a run that was cut off', () => {
     expect(resumed.stderr).not.toContain('dbench:');
     expect(JSON.parse(resumed.stdout)[0]).toMatchObject({ status: 'complete' });
     expect(await dbench('report', id)).toMatchObject({ status: 0, stderr: '' });
-  }, 60_000);
+  }, 180_000);
 
   it('is not resumed with other data', async () => {
     const id = await cutOff();
@@ -98,5 +98,5 @@ describe('a run that was cut off', () => {
     expect(refused).toMatchObject({ status: 2, stdout: '' });
     expect(refused.stderr).toMatch(/^dbench: .*train.txt has changed: its SHA-256 is .*\nhint: bring back the file/);
     expect(stored()).toEqual([id]);
-  }, 60_000);
+  }, 180_000);
 });

@@ -32,6 +32,7 @@ it.each([
   ['1 qid:3', 'a:1: expected index:value with an index from 1, got "qid:3"'],
   ['1 2', 'a:1: expected index:value with an index from 1, got "2"'],
   ['1 1:1:1', 'a:1: expected index:value with an index from 1, got "1:1:1"'],
+  ['1 547', 'a:1: expected index:value with an index from 1, got "547"'],
   ['1 1:', 'a:1: expected index:value with an index from 1, got "1:"'],
   ['1 :1', 'a:1: expected index:value with an index from 1, got ":1"'],
   ['1 1:0x1', 'a:1: expected index:value with an index from 1, got "1:0x1"'],

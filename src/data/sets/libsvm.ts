@@ -61,9 +61,8 @@ export function parseLibsvm(text: string, where: string): Sparse {
     sparse.labels.push(Number(label));
     let previous = 0;
     for (const entry of entries) {
-      const colon = entry.indexOf(':');
-      const [index, value] = [entry.slice(0, colon), entry.slice(colon + 1)];
-      if (!/^\d+$/.test(index) || Number(index) < 1 || !decimal.test(value))
+      const [, index, value] = /^(\d+):(.+)$/.exec(entry) ?? [];
+      if (index === undefined || Number(index) < 1 || !decimal.test(value!))
         throw bad(`expected index:value with an index from 1, got "${entry}"`);
       if (Number(index) > maxIndex)
         throw bad(
