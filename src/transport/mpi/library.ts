@@ -33,7 +33,8 @@ export function candidates(env: NodeJS.ProcessEnv, launcher: Launcher | undefine
   const { 'Open MPI': open, MPICH, 'MPI-5': abi } = families;
   if (launcher?.family === 'Open MPI') return [...open, ...abi];
   if (launcher?.family === 'MPICH') return [...MPICH, ...abi];
-  return [...open, ...MPICH, ...abi];
+  // What srun speaks with --mpi=pmi2 is MPICH's; Open MPI understands it only if it was built for that.
+  return env.SLURM_MPI_TYPE === 'pmi2' ? [...MPICH, ...open, ...abi] : [...open, ...MPICH, ...abi];
 }
 
 const packages =
