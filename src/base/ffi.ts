@@ -1,7 +1,28 @@
 import { createRequire } from 'node:module';
 import { UserError } from './error.ts';
 
-export type Koffi = typeof import('koffi');
+/** A C function, called as JavaScript's. */
+// biome-ignore lint/suspicious/noExplicitAny: its signature is a text that koffi reads when it runs
+type CFunction = (...args: any[]) => any;
+
+interface CLibrary {
+  func(prototype: string): CFunction;
+  func(name: string, result: string, parameters: readonly string[]): CFunction;
+  /** The address of something in the library; throws if it has none of that name. */
+  symbol(name: string, type: string): unknown;
+}
+
+/** The part of koffi that is used. */
+export interface Koffi {
+  load(path: string, options?: { readonly global?: boolean; readonly lazy?: boolean }): CLibrary;
+  /** An array type. */
+  array(type: string, length: number): object;
+  decode(pointer: unknown, type: string | object): unknown;
+  decode(pointer: unknown, offset: number, type: string | object): unknown;
+  /** C memory in place. */
+  view(pointer: unknown, bytes: number): ArrayBuffer;
+  address(memory: ArrayBufferView): bigint;
+}
 
 /**
  * koffi, which calls C libraries without a compiler: an optional dependency, so it is loaded only if one is asked for. It is taken
