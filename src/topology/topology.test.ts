@@ -121,6 +121,13 @@ describe('bad input', () => {
       'erdos-renyi(n=40, p=0.001): not connected in 200 draws',
       'take p above ln n / n = 0.092',
     ],
+    // Without a single draw: each would take 200 million random numbers.
+    [
+      { kind: 'erdos-renyi', p: 0.0001 },
+      20_000,
+      'erdos-renyi(n=20000, p=0.0001): about 2707 replicas would have no neighbour',
+      'take p above ln n / n = 0.00050',
+    ],
     [{ kind: 'erdos-renyi', p: -1 }, 40, 'erdos-renyi: p: must be a number above 0 and at most 1, got -1', undefined],
     [{ kind: 'ring', k: 2 }, 8, 'ring: unknown setting "k"; use one of: kind, weights', undefined],
     [{ kind: 'lattice', kk: 2 }, 8, 'lattice: unknown setting "kk"; did you mean "k"?', undefined],

@@ -194,6 +194,10 @@ describe('matcha', () => {
     expect(low > 0 && low < middle && middle < high).toBe(true);
   });
 
+  it('is accepted at any size before its matchings are made', () => {
+    expect(buildTopology({ kind: 'matcha' }, 20_000, 1).period).toBe(Number.POSITIVE_INFINITY);
+  });
+
   it('says why it cannot be built', () => {
     expect(() => buildTopology({ kind: 'matcha', base: 'torus' }, 7, 0)).toThrow('torus(n=7): n is prime');
     expect(() => buildTopology({ kind: 'matcha', base: 'star' }, 8, 0)).toThrow('base: must be one of: ring, torus');

@@ -166,6 +166,18 @@ function bestStep(n: number, secondMoment: (alpha: number) => Operator, most: nu
   return (low + high) / 2;
 }
 
+type Choice = 'nonnegative' | 'fastest';
+type Prepared = ReturnType<typeof prepareMatchings>;
+
+function prepareMatchings(n: number, edges: readonly Edge[], degree: number, budget: number, choice: Choice) {
+  const parts = matchings(n, edges, degree);
+  const p = activation(n, parts, budget);
+  const secondMoment = secondMoments(n, parts, p);
+  // W ≥ 0 up to 1/Δ. Beyond 2/λ_max(L̄) the norm is above the 1 of α = 0.
+  const most = choice === 'nonnegative' ? 1 / degree : 2 / symmetricExtremes(n, laplacian(parts, p), 1e-7).greatest;
+  return { parts, p, secondMoment, alpha: bestStep(n, secondMoment, most) };
+}
+
 /** Wang et al., "MATCHA: speeding up decentralized SGD via matching decomposition sampling", 2019. */
 export const matcha = kind({
   name: 'matcha',
@@ -196,16 +208,17 @@ export const matcha = kind({
     const edges = sources.flatMap((row, i) => row.filter((j) => j > i).map((j): Edge => [i, j]));
     if (edges.length === 0) refuse('matcha', { n, base }, 'the base topology has no edges');
     const degree = Math.max(...sources.map((row) => row.length));
-    const parts = matchings(n, edges, degree);
-    const p = activation(n, parts, budget);
-    const secondMoment = secondMoments(n, parts, p);
-    // W ≥ 0 up to 1/Δ. Beyond 2/λ_max(L̄) the norm is above the 1 of α = 0.
-    const most = choice === 'nonnegative' ? 1 / degree : 2 / symmetricExtremes(n, laplacian(parts, p), 1e-7).greatest;
-    const alpha = bestStep(n, secondMoment, most);
+    // Long work on thousands of replicas, and not needed to know that the topology exists.
+    let prepared: Prepared | undefined;
+    const prepare = () => (prepared ??= prepareMatchings(n, edges, degree, budget, choice));
     return {
       period: Number.POSITIVE_INFINITY,
-      meanSquare: () => symmetricExtremes(n, secondMoment(alpha)).greatest,
+      meanSquare() {
+        const { secondMoment, alpha } = prepare();
+        return symmetricExtremes(n, secondMoment(alpha)).greatest;
+      },
       round(step) {
+        const { parts, p, alpha } = prepare();
         const random = new Random(seed, 'topology', 1, step);
         const active = parts.filter((_, m) => random.uniform() < p[m]!);
         return weighted(

@@ -4,15 +4,18 @@ import { constant, countIn, isConnected, kind, neighbourCount, type Round, refus
 import { latticeOffsets } from './lattice.ts';
 
 type Edge = [number, number];
-const tries = 200;
+const mostTries = 200;
+/** Random numbers that all tries together may take: some seconds. */
+const mostNumbers = 2e8;
 
-/** Draws until the result is connected, or gives up with advice. */
-function connected(draw: (attempt: number) => Round, giveUp: () => never): Round {
+/** Draws until the result is connected, or gives up with advice; a draw takes so many random numbers. */
+function connected(numbers: number, draw: (attempt: number) => Round, giveUp: (tries: number) => never): Round {
+  const tries = Math.min(mostTries, Math.ceil(mostNumbers / numbers));
   for (let attempt = 0; attempt < tries; attempt++) {
     const round = draw(attempt);
     if (isConnected(round.sources)) return round;
   }
-  return giveUp();
+  return giveUp(tries);
 }
 
 /** The edges of a ring lattice, each once, as a starting point for rewiring. */
@@ -53,11 +56,12 @@ export function randomRegularRound(n: number, k: number, random: Random): Round 
   };
   switches(10 * edges.length);
   return connected(
+    3 * edges.length,
     (attempt) => {
       if (attempt > 0) switches(edges.length);
       return undirected(n, edges);
     },
-    () =>
+    (tries) =>
       refuse(
         'random-regular',
         { n, k },
@@ -95,21 +99,21 @@ export const erdosRenyi = kind({
   weights: 'metropolis',
   build(n, settings, seed) {
     const p = settings.p ?? Math.min(1, (2 * Math.log(n)) / n + 0.1 / n);
+    const hint = `take p above ln n / n = ${(Math.log(n) / n).toPrecision(2)}`;
+    const alone = n * (1 - p) ** (n - 1);
+    // Then all are joined about once in e^40 draws: not worth trying.
+    if (alone > 40)
+      refuse('erdos-renyi', { n, p }, `about ${Math.round(alone)} replicas would have no neighbour`, hint);
     return constant(
       connected(
+        (n * (n - 1)) / 2,
         (attempt) => {
           const random = new Random(seed, 'topology', 0, attempt);
           const edges: Edge[] = [];
           for (let i = 0; i < n; i++) for (let j = i + 1; j < n; j++) if (random.uniform() < p) edges.push([i, j]);
           return undirected(n, edges);
         },
-        () =>
-          refuse(
-            'erdos-renyi',
-            { n, p },
-            `not connected in ${tries} draws`,
-            `take p above ln n / n = ${(Math.log(n) / n).toPrecision(2)}`,
-          ),
+        (tries) => refuse('erdos-renyi', { n, p }, `not connected in ${tries} draws`, hint),
       ),
     );
   },
@@ -131,6 +135,7 @@ export const smallWorld = kind({
     const k = regularCount('small-world', n, settings.k);
     return constant(
       connected(
+        n * k,
         (attempt) => {
           const random = new Random(seed, 'topology', 0, attempt);
           const edges = latticeEdges(n, k);
@@ -146,7 +151,7 @@ export const smallWorld = kind({
           }
           return undirected(n, edges);
         },
-        () =>
+        (tries) =>
           refuse(
             'small-world',
             { n, k, p: settings.p },
