@@ -53,7 +53,17 @@ function show(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 57)}…` : text;
 }
 
-/** One sentence a problem: what is allowed, what was given, and the nearest valid name for a typo. */
+/** Kept: the runs of a sweep may have the same mistake a thousand times. */
+const descriptions = new WeakMap<z.ZodType, string>();
+
+function allowedBy(schema: z.ZodType): string {
+  const allowed =
+    descriptions.get(schema) ?? describe(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
+  descriptions.set(schema, allowed);
+  return allowed;
+}
+
+/** One sentence per problem: what is allowed, what was given, and the nearest valid name for a typo. */
 function sentence(issue: z.core.$ZodRawIssue): string {
   if (issue.code === 'unrecognized_keys') {
     const allowed = Object.keys((issue.inst as z.ZodObject | undefined)?.def.shape ?? {});
@@ -66,8 +76,7 @@ function sentence(issue: z.core.$ZodRawIssue): string {
     const options = issue.options as string[];
     return `${show(given)} is not a known ${discriminator}; ${suggest(typeof given === 'string' ? given : '', options)}`;
   }
-  const schema = (issue.schema ?? issue.inst) as z.ZodType;
-  const allowed = describe(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchema);
+  const allowed = allowedBy((issue.schema ?? issue.inst) as z.ZodType);
   if (issue.input === undefined) return `is missing; it must be ${allowed}`;
   const given =
     typeof issue.input === 'string' && issue.code === 'invalid_value'

@@ -107,12 +107,14 @@ describe('contentSha256', () => {
     writeFileSync(join(folder, 'small.gz'), gzipSync('content'));
     expect(contentSha256(join(folder, 'small'))).toBe(sha256('content'));
     expect(contentSha256(join(folder, 'none'))).toBeUndefined();
+    expect(contentSha256('/dev/zero')).toBeUndefined();
   });
 
-  it('of a folder is that of the list of its files, which any change changes', () => {
+  it('of a folder is that of the list of its images, which any change changes', () => {
     mkdirSync(join(folder, 'train/cats'), { recursive: true });
     write('train/cats/1.png', 'one');
     write('train/.hidden', 'not counted');
+    write('notes', 'not counted');
     expect(contentSha256(folder)).toBe(sha256(`${sha256('one')}  train/cats/1.png\n`));
     // As large as before: only the time of change and the content tell.
     utimesSync(write('train/cats/1.png', 'two'), 1, 1);
