@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import { wholeNumber } from '../base/whole-number.ts';
 
 /** Something that is timed against a yardstick in the same run: one file here and one row in cli/bench.ts. */
 export interface Bench<Options> {
@@ -19,7 +20,7 @@ const nameOf = (flags: string) => flags.match(/--\w+/)![0];
 
 /** An option that takes a whole number. */
 export function whole(flags: string, description: string, usual: number, least: number, most: number): BenchOption {
-  return { flags, description, default: usual, parse: (text) => wholeOf(nameOf(flags), text, least, most) };
+  return { flags, description, default: usual, parse: (text) => wholeNumber(nameOf(flags), text, least, most) };
 }
 
 /** An option that takes whole numbers with commas between them. */
@@ -30,7 +31,7 @@ export function wholes(
   least: number,
   most: number,
 ): BenchOption {
-  const parse = (text: string) => text.split(',').map((part) => wholeOf(nameOf(flags), part, least, most));
+  const parse = (text: string) => text.split(',').map((part) => wholeNumber(nameOf(flags), part, least, most));
   return { flags, description, default: usual, parse };
 }
 
@@ -41,12 +42,6 @@ export function word(flags: string, description: string, usual: string, allowed:
     throw new UserError(`${nameOf(flags)} must be one of ${allowed.join(', ')}, got "${text}"`);
   };
   return { flags, description, default: usual, parse };
-}
-
-function wholeOf(name: string, text: string, least: number, most: number): number {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isInteger(value) && value >= least && value <= most) return value;
-  throw new UserError(`${name} must be a whole number from ${least} to ${most}, got "${text}"`);
 }
 
 export interface BenchResult {

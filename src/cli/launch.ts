@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { Option } from 'commander';
-import { UserError } from '../base/error.ts';
+import { wholeNumber } from '../base/whole-number.ts';
 
 export interface LaunchOptions {
   readonly launch?: string;
@@ -14,16 +14,11 @@ export const launchOption = () =>
   new Option('--launch <command>', 'start the ranks with this command, as in: --launch "mpirun -n 4"');
 
 export function retriesOption(): Option {
-  const parse = (text: string) => {
-    const value = Number(text);
-    if (text.trim() !== '' && Number.isInteger(value) && value >= 0 && value <= 1000) return value;
-    throw new UserError(`--retries must be a whole number from 0 to 1000, got "${text}"`);
-  };
   return new Option(
     '--retries <count>',
     'with --launch: how often to start again if a rank is lost, from the newest checkpoint',
   )
-    .argParser(parse)
+    .argParser((text) => wholeNumber('--retries', text, 0, 1000))
     .default(0);
 }
 

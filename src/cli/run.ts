@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
+import { wholeNumber } from '../base/whole-number.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
 import { identityOf } from '../store/identity.ts';
 import { findRun, type Run, readContext, standing } from '../store/runs.ts';
@@ -16,20 +17,14 @@ interface Options extends CommandOptions {
   readonly continue?: true;
 }
 
-function workers(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 1024) return value;
-  throw new UserError(`--workers must be a whole number from 1 to 1024, got "${text}"`, {
-    hint: 'leave it out to use every core',
-  });
-}
-
 function common(command: Command): Command {
   return command
     .addOption(setOption())
     .option('--continue', 'leave alone what is done, resume what was interrupted, start the rest; sweeps always do')
     .addOption(
-      new Option('--workers <count>', 'worker threads of each process; all cores by default').argParser(workers),
+      new Option('--workers <count>', 'worker threads of each process; all cores by default').argParser((text) =>
+        wholeNumber('--workers', text, 1, 1024, 'leave it out to use every core'),
+      ),
     )
     .addOption(transportOption())
     .addOption(timeoutOption())

@@ -51,7 +51,7 @@ export async function lead(
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
-/** A rank other than 0 hears what to do, and refuses where it could not give the same bits. */
+/** A rank other than 0 hears what to do, and refuses if it could not give the same bits. */
 export async function follow(world: World, experiment: Experiment): Promise<Agreed> {
   const said = (await world.share<Briefing | undefined>(undefined))!;
   if (said.version !== packageVersion() || !isDeepStrictEqual(byContent(said.experiment), plain(byContent(experiment))))

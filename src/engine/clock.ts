@@ -2,7 +2,7 @@ import { type Phase, phases as phaseTexts } from './columns.ts';
 
 export const phases = Object.keys(phaseTexts) as readonly Phase[];
 
-/** Where the time of a step goes. Waiting for other ranks counts as waiting, whatever it is done for. */
+/** Where the time of a step goes. Waiting for other workers counts as waiting, whatever it is done for. */
 export class Clock {
   #ms: Record<Phase, number> = { data: 0, compute: 0, mix: 0, wait: 0, probe: 0 };
   readonly #takeWaitMs: () => number;

@@ -21,11 +21,11 @@ export interface WorkerData {
 export interface TrainOptions {
   /** Worker threads of this process; all cores it has by default, never more than replicas. The result does not depend on it. */
   readonly workers?: number | undefined;
-  /** The other processes of the run, where there are any. All of them call `train` alike. */
+  /** This process among the ranks of the run, if it has several. All of them call `train` alike. */
   readonly place?: RankPlace | undefined;
   /** Sends rows to other processes while the next replica computes. */
   readonly overlap?: boolean | undefined;
-  /** What computes the models, on which their last bits depend; oneDNN where it is installed unless given. */
+  /** What computes the models, on which their last bits depend; oneDNN if it is installed, unless given. */
   readonly backend?: BackendName | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
@@ -52,12 +52,12 @@ export async function* train(
     yield* eventsOf(workers);
   } finally {
     options.signal?.removeEventListener('abort', stop);
-    // A rank that failed leaves the others waiting for it.
+    // A worker that failed leaves the others waiting for it.
     await Promise.all(workers.map((worker) => worker.terminate()));
   }
 }
 
-/** What the first thread reports, until all have ended; the first failure of any rank ends it. */
+/** What the first thread reports, until all have ended; the first failure of any worker ends it. */
 async function* eventsOf(workers: readonly Worker[]): AsyncGenerator<Event> {
   const queue: Event[] = [];
   let failure: unknown;

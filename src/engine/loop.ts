@@ -8,8 +8,8 @@ import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from '.
 import type { PerReplica } from './columns.ts';
 import { type EndEvent, type EvaluationEvent, type Event, type LostEvent, lossText, type Score } from './event.ts';
 import type { Feed } from './feed.ts';
+import { Part, perReplica } from './part.ts';
 import { planner } from './plan.ts';
-import { perReplica, Rank } from './rank.ts';
 import { type Form, openReplicas } from './replicas.ts';
 
 /** Where a run keeps its checkpoints, and the step of the one it continues from. */
@@ -23,7 +23,7 @@ type Loss = Omit<LostEvent, 'type'>;
 /** A loss beyond this is no training any more. */
 const divergedLoss = 1e6;
 
-/** The whole run, as one rank sees it. Every rank goes through the same loop; the events are the same on all of them. */
+/** The whole run, as one worker sees it. Every worker goes through the same loop; the events are the same on all of them. */
 export async function* loop(
   experiment: Experiment,
   feed: Feed,
@@ -31,7 +31,7 @@ export async function* loop(
   backend: Backend,
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
-  const rank = new Rank(
+  const part = new Part(
     experiment,
     transport,
     await openReplicas(experiment, feed, backend, transport, formOf(experiment)),
@@ -39,14 +39,14 @@ export async function* loop(
   const plan = planner(experiment, feed.stepsPerEpoch);
   const steps = experiment.epochs * feed.stepsPerEpoch;
   let step =
-    checkpoints?.from === undefined ? begin(rank) : restore(rank, checkpoints.folder, checkpoints.from, transport);
-  const tensors = rank.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
+    checkpoints?.from === undefined ? begin(part) : restore(part, checkpoints.folder, checkpoints.from, transport);
+  const tensors = part.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
   yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, workers: transport.workers, tensors };
   let end: Pick<EndEvent, 'status' | 'reason' | 'lost'> = { status: 'complete' };
   const lost: Loss[] = [];
   while (step < steps) {
     const epoch = Math.floor(step / feed.stepsPerEpoch);
-    const { event, norms } = await rank.step(step, plan(epoch));
+    const { event, norms } = await part.step(step, plan(epoch));
     yield event;
     if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, transport) };
     step += 1;
@@ -58,7 +58,7 @@ export async function* loop(
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
     if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps)) {
-      const evaluation = await evaluate(experiment, feed, rank, transport, step);
+      const evaluation = await evaluate(experiment, feed, part, transport, step);
       yield evaluation;
       // The loss of a step is that before it: what the last one did shows only here.
       const worst = evaluation.local.findIndex(({ loss }) => !(loss < divergedLoss));
@@ -73,7 +73,7 @@ export async function* loop(
     }
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
     if (checkpoints !== undefined && (due || stop || step === steps))
-      if (save(rank, transport, checkpoints.folder, step, experiment.checkpoints.keep))
+      if (save(part, transport, checkpoints.folder, step, experiment.checkpoints.keep))
         yield { type: 'checkpoint', step };
     yield* newlyLost(transport, step - 1, lost);
     if (stop && step < steps) {
@@ -81,11 +81,11 @@ export async function* loop(
       break;
     }
   }
-  const paramsSha256 = rank.digest();
+  const paramsSha256 = part.digest();
   yield* newlyLost(transport, step - 1, lost);
   if (lost.length > 0) end = { reason: lost.map(lossText).join('; '), ...end, lost };
   yield { type: 'end', ...end, step, paramsSha256 };
-  await rank.replicas.close();
+  await part.replicas.close();
 }
 
 /** Tells what is lost and not yet in `lost`, and puts it there. */
@@ -104,8 +104,8 @@ function formOf({ algorithm, consensus }: Experiment): Form {
   return stages.includes('stepAlone') ? 'apart' : 'whole';
 }
 
-function begin(rank: Rank): number {
-  rank.start();
+function begin(part: Part): number {
+  part.start();
   return 0;
 }
 
@@ -124,27 +124,27 @@ function evaluated({ seed, replicas, evaluation }: Experiment): number[] {
 async function evaluate(
   experiment: Experiment,
   feed: Feed,
-  rank: Rank,
+  part: Part,
   transport: Transport,
   step: number,
 ): Promise<EvaluationEvent> {
   const start = performance.now();
   const chosen = evaluated(experiment);
-  const own = new Float64Array(2 * rank.own().length);
+  const own = new Float64Array(2 * part.own().length);
   // Replicas with equal parameters may still differ in their state.
   const alike =
-    factsOf(experiment.algorithm).keepsReplicasEqual && rank.replicas.privateRows(transport.first).state === undefined;
+    factsOf(experiment.algorithm).keepsReplicasEqual && part.replicas.privateRows(transport.first).state === undefined;
   let last: Score | undefined;
   for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)
-      last = await rank.replicas.score(rank.params(i), rank.replicas.privateRows(i).state);
+      last = await part.replicas.score(part.params(i), part.replicas.privateRows(i).state);
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
   const there = new Set(transport.present);
   const replicas = chosen.filter((i) => there.has(i));
   const local = replicas.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
-  const merged = experiment.evaluation.merged ? await evaluateMerged(rank, transport) : null;
+  const merged = experiment.evaluation.merged ? await evaluateMerged(part, transport) : null;
   return {
     type: 'evaluation',
     step,
@@ -157,20 +157,20 @@ async function evaluate(
   };
 }
 
-/** The average of all replicas, its running statistics included: rank 0 evaluates it for all. */
-async function evaluateMerged(rank: Rank, transport: Transport): Promise<Score> {
-  const params = rank.merge();
+/** The average of all replicas, its running statistics included: worker 0 evaluates it for all. */
+async function evaluateMerged(part: Part, transport: Transport): Promise<Score> {
+  const params = part.merge();
   const state = meanState(
-    rank.own().flatMap((i) => rank.replicas.privateRows(i).state ?? []),
+    part.own().flatMap((i) => part.replicas.privateRows(i).state ?? []),
     transport,
   );
-  const score = transport.worker === 0 ? await rank.replicas.score(params, state) : { loss: 0, accuracy: 0 };
+  const score = transport.worker === 0 ? await part.replicas.score(params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
 /**
- * The mean over all replicas, of which `rows` are those of this rank. Some columns at a time: the states of all together may be large,
- * and every rank would hold them.
+ * The mean over all replicas, of which `rows` are those of this worker. Some columns at a time: the states of all together may be large,
+ * and every worker would hold them.
  */
 export function meanState(
   rows: readonly Float32Array[],
@@ -196,41 +196,41 @@ export function meanState(
   return mean;
 }
 
-/** False where replicas are lost: what is left is no whole checkpoint, and the one before must stay. */
-function save(rank: Rank, transport: Transport, folder: string, step: number, keep: number): boolean {
+/** False if replicas are lost: what is left is no whole checkpoint, and the one before must stay. */
+function save(part: Part, transport: Transport, folder: string, step: number, keep: number): boolean {
   const { first, last } = transport;
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) beginCheckpoint(folder, step);
   transport.barrier();
-  const names = Object.keys(rank.replicas.privateRows(first));
-  const rows = Object.fromEntries(names.map((name) => [name, (i: number) => rank.replicas.privateRows(i)[name]!]));
+  const names = Object.keys(part.replicas.privateRows(first));
+  const rows = Object.fromEntries(names.map((name) => [name, (i: number) => part.replicas.privateRows(i)[name]!]));
   writeBlock(folder, {
     first,
     last,
     step,
-    common: { consensus: rank.memory },
-    rows: { params: (i) => rank.params(i), ...rows },
+    common: { consensus: part.memory },
+    rows: { params: (i) => part.params(i), ...rows },
   });
   transport.barrier();
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
-  // Finds nothing to do, unless this rank's disk is another than that of rank 0.
+  // Finds nothing to do, unless this worker's disk is another than that of worker 0.
   if (transport.worker > 0) finishCheckpoint(folder, step, keep);
   transport.barrier();
   return true;
 }
 
-function restore(rank: Rank, folder: string, step: number, transport: Transport): number {
-  const own = Object.entries(rank.replicas.privateRows(transport.first)).map(([name, { length }]) => {
-    const put = (i: number, row: Float32Array) => rank.replicas.privateRows(i)[name]!.set(row);
+function restore(part: Part, folder: string, step: number, transport: Transport): number {
+  const own = Object.entries(part.replicas.privateRows(transport.first)).map(([name, { length }]) => {
+    const put = (i: number, row: Float32Array) => part.replicas.privateRows(i)[name]!.set(row);
     return [name, { length, put }] as const;
   });
   const common = readCheckpoint(folder, step, transport, {
-    params: { length: rank.params(transport.first).length, put: (i, row) => rank.setParams(i, row) },
+    params: { length: part.params(transport.first).length, put: (i, row) => part.setParams(i, row) },
     ...Object.fromEntries(own),
   });
-  rank.memory = common.consensus;
+  part.memory = common.consensus;
   transport.barrier();
   return step;
 }

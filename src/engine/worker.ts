@@ -5,7 +5,7 @@ import type { WorkerData } from './engine.ts';
 import { feedOf } from './feed.ts';
 import { loop } from './loop.ts';
 
-/** One rank in a worker thread. The first of a process reports the events, which are the same on all. */
+/** One worker. The first of a process reports the events, which are the same on all. */
 const { experiment, prepared, shared, thread, backend, checkpoints } = workerData as WorkerData;
 const transport = await openTransport(shared, thread);
 const feed = feedOf(experiment, prepared.dataset, prepared.shares);

@@ -10,7 +10,7 @@ export interface World {
   readonly size: number;
   /** Where each rank is: its machine and the number of its process there. */
   readonly members: readonly { readonly host: string; readonly process: number }[];
-  /** For the worker threads; undefined where there is one process only. */
+  /** For the worker threads; undefined if there is one process only. */
   readonly place: RankPlace | undefined;
   /** What carries the messages, for the record. */
   readonly transport: string;
@@ -18,14 +18,14 @@ export interface World {
   share<T>(value: T): Promise<T>;
   /** Everyone's value, in the order of ranks. Plain data. */
   gather<T>(value: T): Promise<T[]>;
-  /** Ends the part in this world, together with all others or, where some are lost, alone. A process that ends without takes all down. */
+  /** Ends the part in this world, together with all others or, if some are lost, alone. A process that ends without takes all down. */
   close(lost?: boolean): Promise<void>;
 }
 
 export interface WorldOptions {
   /** After so many seconds without any progress a process gives up. */
   readonly timeoutSeconds: number;
-  /** Whether a run goes on where ranks other than 0 are lost. */
+  /** Whether a run continues if ranks other than 0 are lost. */
   readonly survive?: boolean | undefined;
 }
 

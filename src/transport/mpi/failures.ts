@@ -1,13 +1,13 @@
 import type { Handle } from './abi.ts';
 import { MpiError, type MpiLibrary } from './library.ts';
 
-/** How processes go on without those that are lost (ULFM; Bland et al., 2013). */
+/** How processes continue without those that are lost (ULFM; Bland et al., 2013). */
 export interface Failures {
-  /** Throws where a process of the communicator is known to be gone, or another has noticed it. */
+  /** Throws if a process of the communicator is known to be gone, or another has noticed it. */
   check(comm: Handle): void;
   /** All that others wait for in this communicator fails, so that they come to agree. */
   revoke(comm: Handle): void;
-  /** Starts to find out whether all say 1. Fails on all alike where one is lost. */
+  /** Starts to find out whether all say 1. Fails on all alike if one is lost. */
   agree(comm: Handle, answer: Int32Array, request: Int32Array | BigUint64Array): void;
   /** A communicator of those that are left, and who they are among the first ones. */
   shrink(comm: Handle): { readonly comm: Handle; readonly members: number[] };

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 /** Who started this process as one of several, as its environment tells. */
 export interface Launcher {
   readonly name: string;
-  /** Which library it starts processes for, where it is known. */
+  /** Which library it starts processes for, if it is known. */
   readonly family: 'Open MPI' | 'MPICH' | undefined;
-  /** How many it started, where it is known. */
+  /** How many it started, if it is known. */
   readonly size: number | undefined;
   /** Which of them this is. */
   readonly rank: number;

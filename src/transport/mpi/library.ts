@@ -4,14 +4,14 @@ import { type Abi, mpich, openMpi, standard } from './abi.ts';
 import { type Launcher, launcherOf } from './launcher.ts';
 import { type FunctionName, signatures, type UlfmFunctionName, ulfmSignatures } from './signatures.ts';
 
-/** An MPI library that is loaded: its functions throw MpiError where they fail. */
+/** An MPI library that is loaded: its functions throw MpiError if they fail. */
 export interface MpiLibrary {
   readonly path: string;
   /** First line of what it says about itself. */
   readonly version: string;
   readonly abi: Abi;
   readonly mpi: Functions<FunctionName>;
-  /** What it takes to go on without processes that are lost, where the library has it. */
+  /** What it takes to continue without processes that are lost, if the library has it. */
   readonly ulfm: Functions<UlfmFunctionName> | undefined;
 }
 
@@ -119,7 +119,7 @@ function versionOf(handle: ReturnType<Koffi['load']>): string {
   return /MPICH Version/.test(first) ? `MPICH ${first.split(':')[1]!.trim()}` : first.split(',')[0]!.trim() || second;
 }
 
-/** The standard's ABI where the library has it: a library of the other kind answers −1 or lacks the question. */
+/** The standard's ABI if the library has it: a library of the other kind answers −1 or lacks the question. */
 function abiOf(handle: ReturnType<Koffi['load']>, version: string): Abi | undefined {
   try {
     const [major, minor] = [new Int32Array(1), new Int32Array(1)];

@@ -4,7 +4,7 @@ import type { World, WorldOptions } from '../world.ts';
 import { launcherOf } from './launcher.ts';
 import { loadLibrary, type MpiLibrary } from './library.ts';
 
-/** MPI_Abort gives this to the launcher where a process ends early and says that all is well. */
+/** MPI_Abort gives this to the launcher if a process ends early and says that all is well. */
 const endedEarly = 13;
 
 /** Starts MPI in this process. Once in its life, and in its main thread. */
@@ -109,7 +109,7 @@ export async function openMpi({ timeoutSeconds, survive = false }: WorldOptions)
 function checkUlfm({ version, ulfm }: MpiLibrary): void {
   const hint =
     'Open MPI from 5 on can, if started so: mpirun --with-ft ulfm … (not by srun, and not with its library of the MPI-5 ABI)';
-  if (ulfm === undefined) throw new UserError(`${version} cannot go on without ranks that are lost`, { hint });
+  if (ulfm === undefined) throw new UserError(`${version} cannot continue without ranks that are lost`, { hint });
   if (process.env.OMPI_MCA_mpi_ft_enable !== '1')
     throw new UserError('this launcher ends all ranks when one is lost, so --survive has no effect', { hint });
 }

@@ -57,8 +57,8 @@ function squaredDistance(a: Float32Array, b: Float32Array): number {
   return sum;
 }
 
-/** One rank's part of a run: its replicas, taken through the stages of each step together with the other ranks. */
-export class Rank {
+/** One worker's part of a run: its replicas, taken through the stages of each step together with the other workers. */
+export class Part {
   readonly #experiment: Experiment;
   readonly #transport: Transport;
   readonly replicas: Replicas;
@@ -99,7 +99,7 @@ export class Rank {
     this.#transport.barrier();
   }
 
-  /** The replicas of this rank. */
+  /** The replicas of this worker. */
   own(): number[] {
     const { first, last } = this.#transport;
     return Array.from({ length: last - first }, (_, i) => first + i);
@@ -115,7 +115,7 @@ export class Rank {
     this.#current.write(replica, row);
   }
 
-  /** One step; the event and the norms are the same on every rank. */
+  /** One step; the event and the norms are the same on every worker. */
   async step(step: number, plan: EpochPlan): Promise<{ event: StepEvent; norms: Float64Array | undefined }> {
     this.#measured = nothing();
     const { algorithm, consensus } = this.#experiment;
