@@ -1,4 +1,4 @@
-import { type Dense, dense, type ReferenceRule } from './reference.ts';
+import { type Dense, dense, type ReferenceRule } from './reference-dense.ts';
 
 /** The LSTM layer of the float64 reference, one gate of one element at a time. Gate order: input, forget, cell, output. */
 

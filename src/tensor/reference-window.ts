@@ -1,6 +1,6 @@
 import { sizeOf } from '../base/shape.ts';
 import type { OpKind, Pair, Shape } from './program.ts';
-import { at, type Dense, dense, positionOf, type ReferenceRule } from './reference.ts';
+import { at, type Dense, dense, positionOf, type ReferenceRule } from './reference-dense.ts';
 
 /** Convolution and pooling of the float64 reference: every element of every window, one by one. */
 
