@@ -8,7 +8,7 @@ import { duration } from './progress.ts';
 import { orDash } from './summary.ts';
 
 function resultsOf(summary: RunSummary): (readonly [string, string])[] {
-  const { accuracy } = summary;
+  const { accuracy, control, trainAccuracy } = summary;
   const range = accuracy && `${percent(accuracy.min)} to ${percent(accuracy.max)} %`;
   return [
     ['test accuracy', accuracy === null ? '–' : `${percent(accuracy.mean)} %, mean of the replicas; ${range}`],
@@ -16,8 +16,19 @@ function resultsOf(summary: RunSummary): (readonly [string, string])[] {
       'merged accuracy',
       orDash(summary.mergedAccuracy, (share) => `${percent(share)} %, of the average of all replicas`),
     ],
+    ...(trainAccuracy === null
+      ? []
+      : [['training accuracy', `${percent(trainAccuracy)} %, mean of the replicas on training samples`] as const]),
     ['connections', orDash(summary.connections, (k) => `${number(k, 3)} neighbours per replica, mean over the steps`)],
     ['gossips', orDash(summary.gossips, (gossips) => `${number(gossips)} averagings with the neighbours`)],
+    ...(control === null
+      ? []
+      : [
+          [
+            'control',
+            `${number(control.steps - control.capped)} of ${number(control.steps)} controlled steps reached their target, ${number(control.capped)} ended at the cap`,
+          ] as const,
+        ]),
     [
       'sent',
       orDash(

@@ -92,6 +92,11 @@ export const evaluationColumns = {
   accuracy: each('of the local model on the test set'),
   mergedLoss: optional('of the average of all replicas; null if it was not evaluated'),
   mergedAccuracy: optional('of the average of all replicas; null if it was not evaluated'),
+  trainSamples: optional('of the training set; null if it was not evaluated'),
+  trainLoss: each('of the local model on training samples of all replicas'),
+  trainAccuracy: each('of the local model on training samples of all replicas'),
+  mergedTrainLoss: optional('of the average of all replicas on these samples'),
+  mergedTrainAccuracy: optional('of the average of all replicas on these samples'),
   ms: one('double', 'the whole evaluation', 'ms'),
 } as const satisfies Columns;
 

@@ -42,27 +42,43 @@ export interface Score {
   readonly accuracy: number;
 }
 
-/** Local models, and the average of all replicas, on the test set. */
-export interface EvaluationEvent {
+/** Of local models, and of the average of all replicas. */
+export interface Scores {
+  readonly samples: number;
+  readonly local: readonly Score[];
+  readonly merged: Score | null;
+}
+
+/** Local models, and the average of all replicas, on the test set and, if asked for, on training samples of all replicas. */
+export interface EvaluationEvent extends Scores {
   readonly type: 'evaluation';
   /** Steps done. */
   readonly step: number;
   readonly epoch: number;
-  /** Which local models, and on how many test samples. */
+  /** Which local models. */
   readonly replicas: readonly number[];
-  readonly samples: number;
-  readonly local: readonly Score[];
-  readonly merged: Score | null;
+  readonly train: Scores | null;
   readonly ms: number;
 }
 
-export function evaluationRow({ local, merged, type: _, ...row }: EvaluationEvent): Row<typeof evaluationColumns> {
+export function evaluationRow({
+  local,
+  merged,
+  train,
+  type: _,
+  ...row
+}: EvaluationEvent): Row<typeof evaluationColumns> {
   return {
     ...row,
     loss: local.map(({ loss }) => loss),
     accuracy: local.map(({ accuracy }) => accuracy),
     mergedLoss: merged?.loss ?? null,
     mergedAccuracy: merged?.accuracy ?? null,
+    trainSamples: train?.samples ?? null,
+    trainLoss: local.map((_, i) => train?.local[i]?.loss ?? null),
+    trainAccuracy: local.map((_, i) => train?.local[i]?.accuracy ?? null),
+    mergedTrainLoss: train?.merged?.loss ?? null,
+    mergedTrainAccuracy: train?.merged?.accuracy ?? null,
   };
 }
 

@@ -2,7 +2,7 @@ import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
-import { type Dataset, sharedParts } from '../data/dataset.ts';
+import { type Dataset, type Samples, sharedParts } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -17,11 +17,17 @@ export interface Feed {
   batchSizes(first: number, last: number): readonly number[];
   /** Fills a replica's batch for a step. */
   train(replica: number, step: number, x: Numbers, labels: Int32Array): Filled;
-  /** Labels in the test set, and in one batch of it. */
-  readonly testLabels: number;
-  readonly testBatch: number;
-  /** Fills test batch `index`; returns how many labels of it count. */
-  test(index: number, x: Numbers, labels: Int32Array): number;
+  /** Samples in a batch of those that models are evaluated on: test samples, and if asked for training samples of all replicas. */
+  readonly evaluationBatch: number;
+  readonly test: EvaluationSet;
+  readonly trained: EvaluationSet | undefined;
+}
+
+export interface EvaluationSet {
+  /** Labels in all. */
+  readonly labels: number;
+  /** Fills batch `index`; returns how many labels of it count. */
+  fill(index: number, x: Numbers, labels: Int32Array): number;
 }
 
 export interface Filled {
@@ -31,10 +37,10 @@ export interface Filled {
   readonly begins: boolean;
 }
 
-/** Test samples evaluated at a time. */
+/** Samples evaluated at a time. */
 const evaluationBatch = 250;
-/** Test samples a rank keeps in the form the model reads: all of MNIST's. */
-const keptTestBytes = 2 ** 25;
+/** Samples of each set that a worker keeps in the form the model reads: all of MNIST's. */
+const keptBytes = 2 ** 25;
 
 /** The order of a replica's batches, kept for the pass it is in. */
 type Pass = { readonly pass: number; readonly order: readonly Uint32Array[] };
@@ -78,12 +84,10 @@ function sampleFeed(
     return { indices: known.order[step % count]!, begins: step % count === 0 };
   };
   const { test, train } = dataset;
-  const tested = testSamples(test.count, evaluation.samples, seed);
-  const testLabels = tested.length;
-  const testBatch = Math.min(evaluationBatch, testLabels);
-  // Every local model sees the same test batches, so they are filled once where they fit.
-  const keeps = 4 * testLabels * sizeOf(dataset.shape) <= keptTestBytes;
-  const kept = new Map<number, { readonly x: Float32Array; readonly labels: Int32Array }>();
+  const tested = chosenSamples(test.count, evaluation.samples, seed, testStream);
+  const size = Math.min(evaluationBatch, tested.length);
+  const trained =
+    evaluation.train === undefined ? undefined : chosenSamples(train.count, evaluation.train, seed, trainStream);
   return {
     task: { shape: dataset.shape, classes: dataset.classes },
     stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, dropLast)),
@@ -96,13 +100,24 @@ function sampleFeed(
       fillBatch(train, indices, x as Float32Array, labels, { seed, replica, step });
       return { size: indices.length, begins };
     },
-    testLabels,
-    testBatch,
-    test(index, x, labels) {
-      const indices = tested.subarray(index * testBatch, (index + 1) * testBatch);
+    evaluationBatch: size,
+    test: sampleSet(test, tested, size),
+    trained: trained && sampleSet(train, trained, size),
+  };
+}
+
+/** These samples as they are, without augmentation. */
+function sampleSet(samples: Samples, chosen: Uint32Array, batch: number): EvaluationSet {
+  // Every local model sees the same batches, so they are filled once if they fit.
+  const keeps = 4 * chosen.length * sizeOf(samples.shape) <= keptBytes;
+  const kept = new Map<number, { readonly x: Float32Array; readonly labels: Int32Array }>();
+  return {
+    labels: chosen.length,
+    fill(index, x, labels) {
+      const indices = chosen.subarray(index * batch, (index + 1) * batch);
       const known = kept.get(index);
       if (known === undefined) {
-        fillBatch(test, indices, x as Float32Array, labels);
+        fillBatch(samples, indices, x as Float32Array, labels);
         if (keeps) kept.set(index, { x: (x as Float32Array).slice(), labels: labels.slice() });
       } else {
         x.set(known.x);
@@ -113,13 +128,13 @@ function sampleFeed(
   };
 }
 
-/** Stream of the purpose "evaluate"; which replicas are evaluated is drawn from 0. */
-const sampleStream = 1;
+/** Streams of the purpose "evaluate"; which replicas are evaluated is drawn from 0. */
+const [testStream, trainStream] = [1, 2];
 
-/** Which test samples are evaluated: all, or a seeded choice, for test sets may be sorted; the same at every evaluation. */
-function testSamples(count: number, wanted: number | 'all', seed: number): Uint32Array {
+/** Which samples are evaluated: all, or a seeded choice, for sets may be sorted; the same at every evaluation. */
+function chosenSamples(count: number, wanted: number | 'all', seed: number, stream: number): Uint32Array {
   if (wanted === 'all' || wanted >= count) return Uint32Array.from({ length: count }, (_, i) => i);
-  return new Random(seed, 'evaluate', sampleStream).permutation(count).slice(0, wanted).sort();
+  return new Random(seed, 'evaluate', stream).permutation(count).slice(0, wanted).sort();
 }
 
 /** Tokens that a language model reads at a time. */
@@ -138,13 +153,22 @@ function textFeed(
   const bptt = bpttOf(experiment, dataset);
   const layout = { batch, bptt };
   const counts = streams.map((stream) => textBatchCount(stream.length, layout));
-  const wanted = evaluation.samples === 'all' ? Number.POSITIVE_INFINITY : evaluation.samples;
   const perBatch = batch * bptt;
-  const testCount = Math.min(textBatchCount(dataset.test.tokens.length, layout), Math.ceil(wanted / perBatch));
-  if (testCount === 0)
-    throw new UserError(`the test text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
-      hint: 'use a smaller batch or bptt',
-    });
+  const textSet = (tokens: Int32Array, samples: number | 'all', which: string): EvaluationSet => {
+    const wanted = samples === 'all' ? Number.POSITIVE_INFINITY : samples;
+    const count = Math.min(textBatchCount(tokens.length, layout), Math.ceil(wanted / perBatch));
+    if (count === 0)
+      throw new UserError(`the ${which} text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
+        hint: 'use a smaller batch or bptt',
+      });
+    return {
+      labels: count * perBatch,
+      fill(index, x, labels) {
+        fillTextBatch(tokens, layout, index, x as Int32Array, labels);
+        return perBatch;
+      },
+    };
+  };
   return {
     task: { shape: [bptt], classes: dataset.vocabulary.length },
     stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),
@@ -154,11 +178,8 @@ function textFeed(
       fillTextBatch(streams[replica]!, layout, index, x as Int32Array, labels);
       return { size: batch, begins: index === 0 };
     },
-    testLabels: testCount * perBatch,
-    testBatch: batch,
-    test(index, x, labels) {
-      fillTextBatch(dataset.test.tokens, layout, index, x as Int32Array, labels);
-      return perBatch;
-    },
+    evaluationBatch: batch,
+    test: textSet(dataset.test.tokens, evaluation.samples, 'test'),
+    trained: evaluation.train === undefined ? undefined : textSet(dataset.train.tokens, evaluation.train, 'training'),
   };
 }

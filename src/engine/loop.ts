@@ -6,8 +6,16 @@ import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
 import type { PerReplica } from './columns.ts';
-import { type EndEvent, type EvaluationEvent, type Event, type LostEvent, lossText, type Score } from './event.ts';
-import type { Feed } from './feed.ts';
+import {
+  type EndEvent,
+  type EvaluationEvent,
+  type Event,
+  type LostEvent,
+  lossText,
+  type Score,
+  type Scores,
+} from './event.ts';
+import type { EvaluationSet, Feed } from './feed.ts';
 import { Part, perReplica } from './part.ts';
 import { planner } from './plan.ts';
 import { type Form, openReplicas } from './replicas.ts';
@@ -130,6 +138,30 @@ async function evaluate(
 ): Promise<EvaluationEvent> {
   const start = performance.now();
   const chosen = evaluated(experiment);
+  const test = await scoresOn(feed.test, chosen, experiment, part, transport);
+  const train = feed.trained && (await scoresOn(feed.trained, chosen, experiment, part, transport));
+  // Only now it is known who is left.
+  const there = new Set(transport.present);
+  const replicas = chosen.filter((i) => there.has(i));
+  return {
+    type: 'evaluation',
+    step,
+    epoch: step / feed.stepsPerEpoch,
+    replicas,
+    ...test(replicas),
+    train: train?.(replicas) ?? null,
+    ms: performance.now() - start,
+  };
+}
+
+/** Scores of the chosen replicas, for those that one asks for afterwards. */
+async function scoresOn(
+  set: EvaluationSet,
+  chosen: readonly number[],
+  experiment: Experiment,
+  part: Part,
+  transport: Transport,
+): Promise<(replicas: readonly number[]) => Scores> {
   const own = new Float64Array(2 * part.own().length);
   // Replicas with equal parameters may still differ in their state.
   const alike =
@@ -137,34 +169,26 @@ async function evaluate(
   let last: Score | undefined;
   for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)
-      last = await part.replicas.score(part.params(i), part.replicas.privateRows(i).state);
+      last = await part.replicas.score(set, part.params(i), part.replicas.privateRows(i).state);
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
-  const there = new Set(transport.present);
-  const replicas = chosen.filter((i) => there.has(i));
-  const local = replicas.map((i): Score => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! }));
-  const merged = experiment.evaluation.merged ? await evaluateMerged(part, transport) : null;
-  return {
-    type: 'evaluation',
-    step,
-    epoch: step / feed.stepsPerEpoch,
-    replicas,
-    samples: feed.testLabels,
-    local,
+  const merged = experiment.evaluation.merged ? await evaluateMerged(set, part, transport) : null;
+  return (replicas) => ({
+    samples: set.labels,
+    local: replicas.map((i) => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! })),
     merged,
-    ms: performance.now() - start,
-  };
+  });
 }
 
-/** The average of all replicas, its running statistics included: worker 0 evaluates it for all. */
-async function evaluateMerged(part: Part, transport: Transport): Promise<Score> {
+/** The average of all replicas, its running statistics included: the first worker evaluates it for all. */
+async function evaluateMerged(set: EvaluationSet, part: Part, transport: Transport): Promise<Score> {
   const params = part.merge();
   const state = meanState(
     part.own().flatMap((i) => part.replicas.privateRows(i).state ?? []),
     transport,
   );
-  const score = transport.worker === 0 ? await part.replicas.score(params, state) : { loss: 0, accuracy: 0 };
+  const score = transport.worker === 0 ? await part.replicas.score(set, params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 

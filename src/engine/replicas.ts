@@ -7,7 +7,7 @@ import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, up
 import { optimizer } from '../optim/optimizer.ts';
 import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
 import type { Score } from './event.ts';
-import type { Feed } from './feed.ts';
+import type { EvaluationSet, Feed } from './feed.ts';
 import { type PrivateMemory, PrivateRows, type Turn } from './private-rows.ts';
 
 /** What one replica's step found. */
@@ -38,8 +38,8 @@ export interface Replicas {
   ): Promise<Float32Array>;
   /** What a checkpoint must hold of a replica besides its parameters. */
   privateRows(replica: number): PrivateMemory;
-  /** Loss and accuracy on the test set, of these parameters with this state. */
-  score(params: Float32Array, state: Float32Array | undefined): Promise<Score>;
+  /** Loss and accuracy on a set, of these parameters with this state. */
+  score(set: EvaluationSet, params: Float32Array, state: Float32Array | undefined): Promise<Score>;
   close(): Promise<void>;
 }
 
@@ -160,7 +160,7 @@ export async function openReplicas(
   const place = (replica: number) => replica - first;
   const slotPlace = (replica: number) => (form === 'common' ? 0 : place(replica));
 
-  const tester = await openTest(backend, evalStep(model, feed.testBatch), feed, seed, model.sequential === true);
+  const tester = await openTest(backend, evalStep(model, feed.evaluationBatch), seed, model.sequential === true);
   const startState = initialise(step.state, seed);
   const key = memory.key as unknown as Int32Array;
 
@@ -229,19 +229,19 @@ export async function openReplicas(
   };
 }
 
-/** Goes through the test set with one model at a time. */
-async function openTest(backend: Backend, step: Step, feed: Feed, seed: number, sequential: boolean) {
+/** Goes through a set with one model at a time. */
+async function openTest(backend: Backend, step: Step, seed: number, sequential: boolean) {
   const executable = await backend.compile(step.program);
   const memory = allocate(step);
   const run = executable.bind(stepBuffers(step, memory));
   const startState = initialise(step.state, seed);
   return {
-    async score(params: Float32Array, state: Float32Array = startState): Promise<Score> {
+    async score(set: EvaluationSet, params: Float32Array, state: Float32Array = startState): Promise<Score> {
       memory.params!.set(params);
       memory.state?.set(sequential ? startState : state);
       let [loss, correct, counted] = [0, 0, 0];
-      for (let index = 0; counted < feed.testLabels; index++) {
-        const count = feed.test(index, memory.x, memory.labels);
+      for (let index = 0; counted < set.labels; index++) {
+        const count = set.fill(index, memory.x, memory.labels);
         await run();
         for (let i = 0; i < count; i++) {
           loss += memory.losses![i]!;

@@ -49,6 +49,10 @@ const shape = {
       everyEpochs: z.int().min(1).default(1).describe('evaluate after every so many epochs, and at the end'),
       replicas: someOf.describe('how many local models to evaluate'),
       samples: someOf.describe('how many test samples to evaluate on'),
+      train: z
+        .union([z.literal('all'), z.int().min(1)])
+        .optional()
+        .describe('how many training samples to evaluate on as well, the same for all models; none by default'),
       merged: z.boolean().default(true).describe('evaluate the average of all replicas as well'),
     })
     .prefault({})

@@ -21,6 +21,9 @@ export interface RunSummary {
   /** Of the average of all replicas. */
   readonly mergedAccuracy: number | null;
   readonly mergedLoss: number | null;
+  /** On the training samples that were evaluated, mean over the local models; null if there were none. */
+  readonly trainAccuracy: number | null;
+  readonly trainLoss: number | null;
   /** Largest Gini coefficient over the steps, of the per-replica norms, mean over the tensors. */
   readonly peakGini: number | null;
   /** Ξ before averaging: the largest and the last. */
@@ -59,6 +62,8 @@ export function outlineRun(run: Run): RunSummary {
     loss: null,
     mergedAccuracy: null,
     mergedLoss: null,
+    trainAccuracy: null,
+    trainLoss: null,
     peakGini: null,
     peakDistance: null,
     finalDistance: null,
@@ -94,6 +99,8 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     loss: last(evaluations.loss.mean),
     mergedAccuracy: last(evaluations.mergedAccuracy),
     mergedLoss: last(evaluations.mergedLoss),
+    trainAccuracy: last(evaluations.trainAccuracy.mean),
+    trainLoss: last(evaluations.trainLoss.mean),
     peakGini: peakOf(tensorMeans(variance.gini, series.tensors.length))?.value ?? null,
     peakDistance: peakOf(steps.distance)?.value ?? null,
     finalDistance: finite(steps.distance.findLast((distance) => !Number.isNaN(distance))),

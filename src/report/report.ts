@@ -74,6 +74,9 @@ export interface RunReport {
     readonly accuracy: Band;
     readonly mergedLoss: Column;
     readonly mergedAccuracy: Column;
+    /** On training samples, mean over the local models; null if none were evaluated. */
+    readonly trainLoss: Column;
+    readonly trainAccuracy: Column;
   };
   /** Of the norms over the replicas: one column for each tensor, and the mean over the tensors. */
   readonly variance: {

@@ -88,6 +88,8 @@ function evaluationCurves(series: RunSeries): RunReport['evaluations'] {
     accuracy: bandOf(evaluations.accuracy),
     mergedLoss: column(evaluations.mergedLoss),
     mergedAccuracy: column(evaluations.mergedAccuracy),
+    trainLoss: column(evaluations.trainLoss.mean),
+    trainAccuracy: column(evaluations.trainAccuracy.mean),
   };
 }
 

@@ -125,6 +125,7 @@ it('event files hold every scalar with its step and time', async () => {
         { loss: 1, accuracy: 0.5 },
         { loss: 2, accuracy: 1 },
       ],
+      train: null,
       merged: null,
       ms: 250,
     },

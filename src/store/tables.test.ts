@@ -27,6 +27,7 @@ const evaluation = (step: number, accuracy: number): Event => ({
     { loss: 0.5, accuracy: accuracy + 0.125 },
     { loss: 0.7, accuracy: accuracy - 0.125 },
   ],
+  train: null,
   merged: { loss: 0.4, accuracy: accuracy + 0.2 },
   ms: 1,
 });

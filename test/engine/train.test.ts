@@ -179,6 +179,22 @@ describe('what is measured', () => {
     expect(evaluations[0]!.replicas).toHaveLength(3);
   });
 
+  it('evaluates on training samples if asked for, as on those of a test set', async () => {
+    const dataset = await loadData(resolve(small, 'test')[0]!.data, { seed: 1 });
+    if (dataset.task !== 'classification') throw new Error('no classes');
+    const settings = { epochs: 1, evaluation: { train: 'all' } };
+    const same = await outcomeOf(settings, {}, { ...dataset, test: dataset.train });
+    const { train, samples, local, merged } = same.evaluations[0]!;
+    expect(train).toEqual({ samples, local, merged });
+    expect(samples).toBe(960);
+    const some = await outcomeOf({ epochs: 1, evaluation: { train: 50, replicas: 3 } });
+    expect(some.evaluations[0]!.train).toMatchObject({ samples: 50 });
+    expect(some.evaluations[0]!.train!.local).toHaveLength(3);
+    const none = await outcomeOf({ epochs: 1 });
+    expect(none.evaluations[0]!.train).toBeNull();
+    expect(none.end.paramsSha256).toBe(some.end.paramsSha256);
+  });
+
   it('chooses the test samples by the seed, not the first ones', async () => {
     // Sorted by class, as some sets are: the first ones would all be of one class.
     const dataset = await loadData(resolve(small, 'test')[0]!.data, { seed: 1 });
@@ -186,12 +202,12 @@ describe('what is measured', () => {
     const order = [...dataset.test.labels.keys()].sort((a, b) => dataset.test.labels[a]! - dataset.test.labels[b]!);
     const sorted = { ...dataset, test: take(dataset.test, Uint32Array.from(order)) };
     const feed = feedOf(resolve({ ...small, evaluation: { samples: 40 } }, 'test')[0]!, sorted);
-    const labels = new Int32Array(feed.testBatch);
-    const x = new Float32Array(feed.testBatch * 10);
-    expect(feed.test(0, x, labels)).toBe(40);
+    const labels = new Int32Array(feed.evaluationBatch);
+    const x = new Float32Array(feed.evaluationBatch * 10);
+    expect(feed.test.fill(0, x, labels)).toBe(40);
     expect(new Set(labels).size).toBe(4);
-    const again = new Int32Array(feed.testBatch);
-    feed.test(0, x, again);
+    const again = new Int32Array(feed.evaluationBatch);
+    feed.test.fill(0, x, again);
     expect(again).toEqual(labels);
   });
 });

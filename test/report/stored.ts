@@ -92,6 +92,7 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
         replicas: there,
         samples: 1000,
         local: there.map(() => score),
+        train: null,
         merged: score,
         ms: 5,
       };
