@@ -2,3 +2,5 @@ const cells = (row: readonly string[]) => `| ${row.map((cell) => cell.replaceAll
 
 export const markdownTable = (headers: readonly string[], rows: readonly (readonly string[])[]): string =>
   [cells(headers), cells(headers.map(() => '---')), ...rows.map(cells)].join('\n');
+
+export const capital = (text: string): string => text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());

@@ -1,5 +1,5 @@
 import { wholeSchema } from '../../src/experiment/schema.ts';
-import { markdownTable } from './markdown.ts';
+import { capital, markdownTable } from './markdown.ts';
 
 /** What this page needs of a JSON Schema. */
 interface Schema {
@@ -53,8 +53,6 @@ const isKinds = ({ oneOf }: Schema) => oneOf?.every(({ properties }) => properti
 
 /** The name of a kind, and the names that other tools use. */
 const kindNames = ({ properties }: Schema): readonly unknown[] => properties!.kind!.enum ?? [properties!.kind!.const];
-
-const capital = (text: string) => text.replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
 
 interface Row {
   readonly name: string;

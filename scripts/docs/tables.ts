@@ -1,5 +1,5 @@
 import { tidyTables } from '../../src/store/tidy.ts';
-import { markdownTable } from './markdown.ts';
+import { capital, markdownTable } from './markdown.ts';
 
 export const tableReference = (): string =>
   Object.entries(tidyTables)
@@ -9,6 +9,6 @@ export const tableReference = (): string =>
         unit === '' ? type : `${type}, ${unit}`,
         description,
       ]);
-      return `### \`${name}\`\n\n${summary}.\n\n${markdownTable(['column', 'type', 'what it holds'], rows)}`;
+      return `### \`${name}\`\n\n${capital(summary)}.\n\n${markdownTable(['column', 'type', 'what it holds'], rows)}`;
     })
     .join('\n\n');
