@@ -8,8 +8,52 @@ const convolution = (output: Shape, weight: Shape) => (2 * sizeOf(output) * size
 const recurrence = ([time, batch]: Shape, input: Shape, hidden: Shape) =>
   2 * time! * batch! * (sizeOf(input) + sizeOf(hidden));
 
+const little: Count = () => 0;
+
 /** Products and convolutions; all else is little beside them. */
-const counts: { readonly [K in OpKind]?: Count } = {
+const counts: { readonly [K in OpKind]: Count } = {
+  constant: little,
+  add: little,
+  sub: little,
+  mul: little,
+  div: little,
+  minimum: little,
+  maximum: little,
+  sqrt: little,
+  relu: little,
+  reluGrad: little,
+  tanh: little,
+  tanhGrad: little,
+  sigmoid: little,
+  sigmoidGrad: little,
+  gelu: little,
+  geluGrad: little,
+  oneMinusPower: little,
+  reshape: little,
+  transpose: little,
+  broadcast: little,
+  concat: little,
+  slice: little,
+  pad: little,
+  sum: little,
+  squaredNorm: little,
+  maxPool: little,
+  maxPoolGrad: little,
+  avgPool: little,
+  avgPoolGrad: little,
+  batchNorm: little,
+  batchNormGrad: little,
+  batchNormInference: little,
+  layerNorm: little,
+  layerNormGrad: little,
+  groupNorm: little,
+  groupNormGrad: little,
+  dropoutMask: little,
+  embedding: little,
+  embeddingGrad: little,
+  softmaxCrossEntropy: little,
+  softmaxCrossEntropyGrad: little,
+  topKCorrect: little,
   matmul: ([a], [y], { attributes }) =>
     2 * sizeOf(y!) * a!['transposeA' in attributes && attributes.transposeA ? 0 : 1]!,
   conv2d: ([, weight], [y]) => convolution(y!, weight!),
@@ -22,8 +66,5 @@ const counts: { readonly [K in OpKind]?: Count } = {
 /** Floating-point operations of one run, a multiplication and an addition counted as two. */
 export function flopsOf(program: Program): number {
   const shapes = (values: readonly number[]) => values.map((value) => program.types[value]!.shape);
-  return program.nodes.reduce(
-    (sum, node) => sum + (counts[node.op]?.(shapes(node.inputs), shapes(node.outputs), node) ?? 0),
-    0,
-  );
+  return program.nodes.reduce((sum, node) => sum + counts[node.op](shapes(node.inputs), shapes(node.outputs), node), 0);
 }

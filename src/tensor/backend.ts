@@ -3,6 +3,7 @@ import { sizeOf } from '../base/shape.ts';
 import { printType } from './print.ts';
 import type { Program, TensorType, Value } from './program.ts';
 import { typesOf } from './shape.ts';
+import { wholeInputs } from './whole.ts';
 
 /** The seam between programs and what runs them: onnx/ implements it, another backend only adds a folder. */
 export interface Backend {
@@ -119,13 +120,12 @@ export function indexBounds(program: Program): readonly IndexBound[] {
   const source = new Map(program.inputs.map(({ name, value }) => [value, name]));
   const bounds: IndexBound[] = [];
   for (const { op, inputs, outputs } of program.nodes) {
-    const [first, second] = inputs as [Value, Value];
-    if (op === 'reshape' && source.has(first)) source.set(outputs[0]!, source.get(first)!);
-    const table = program.types[first]?.shape;
-    if ((op === 'softmaxCrossEntropy' || op === 'topKCorrect') && source.has(second))
-      bounds.push({ name: source.get(second)!, bound: table![1]!, use: `${op}: labels` });
-    if (op === 'embedding' && source.has(second))
-      bounds.push({ name: source.get(second)!, bound: table![0]!, use: `${op}: indices` });
+    if (op === 'reshape' && source.has(inputs[0]!)) source.set(outputs[0]!, source.get(inputs[0]!)!);
+    for (const { input, axis, what } of wholeInputs[op]) {
+      const name = source.get(inputs[input]!);
+      if (name === undefined || axis === undefined) continue;
+      bounds.push({ name, bound: program.types[inputs[0]!]!.shape[axis]!, use: `${op}: ${what}` });
+    }
   }
   return bounds;
 }

@@ -10,6 +10,7 @@ import {
   type Shape,
   type TensorType,
 } from './program.ts';
+import { wholeInputs } from './whole.ts';
 
 type ShapeRule<K extends OpKind> = (inputs: Inputs<K, Shape>, attributes: Attributes<K>) => Outputs<K, Shape>;
 
@@ -274,16 +275,6 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   },
 };
 
-/** The inputs that hold whole numbers; all others are float32. */
-const int32Inputs: { readonly [K in OpKind]?: readonly number[] } = {
-  dropoutMask: [0],
-  embedding: [1],
-  embeddingGrad: [1],
-  softmaxCrossEntropy: [1],
-  softmaxCrossEntropyGrad: [2],
-  topKCorrect: [1],
-};
-
 /** The types an op yields; throws a UserError that names the op and the shapes. */
 export function typesOf<K extends OpKind>(
   op: K,
@@ -296,7 +287,7 @@ export function typesOf<K extends OpKind>(
   try {
     inputs.forEach(({ dtype }, i) => {
       // Labels and tokens may be reshaped; nothing else is computed with them.
-      const wanted = op === 'reshape' ? dtype : int32Inputs[op]?.includes(i) ? 'int32' : 'float32';
+      const wanted = op === 'reshape' ? dtype : wholeInputs[op].some(({ input }) => input === i) ? 'int32' : 'float32';
       expect(dtype === wanted, `input ${i} must be ${wanted}, not ${dtype}`);
     });
     const rule = shapeRules[op] as (inputs: readonly Shape[], attributes: Attributes<K>) => readonly Shape[];
