@@ -228,7 +228,7 @@ describe('mistakes', () => {
     expect(await refused('small.json', '--resume', summary.id, '--set', 'seed=9')).toMatch(
       /was started with another experiment/,
     );
-    expect(await refused()).toMatch(/the experiment file is missing/);
+    expect(await refused()).toMatch(/the experiment is missing/);
     expect(await refused('small.json', '--workers', '0')).toMatch(/--workers must be a whole number/);
     writeFileSync(join(folder, 'file'), '');
     expect(await refused('small.json', '--runs', 'file/x')).toMatch(
