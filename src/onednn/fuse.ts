@@ -214,7 +214,7 @@ class Fusion {
     }
   }
 
-  /** How a node may go on with a chain, if one of its operands is the end of one that nobody else reads. */
+  /** How a node may extend a chain, if one of its operands is the end of one that nobody else reads. */
   #link(node: Node, headOf: (tail: Value) => OpKind | undefined): (Link & { readonly from: Value }) | undefined {
     const binary = binaryOps.includes(node.op);
     if (!binary && !activations.includes(node.op)) return undefined;

@@ -15,7 +15,7 @@ export interface Kept {
 
 /**
  * The values of a program while it is lowered. A value may be in memory in several formats: each is made once, when a primitive
- * first asks for it, so that layouts pass from layer to layer and a weight is reordered once a step.
+ * first asks for it, so that layouts pass from layer to layer and a weight is reordered once per step.
  */
 export class Scope {
   readonly recorder: Recorder;

@@ -139,7 +139,7 @@ export function countIn(name: string, n: number, wished: number | undefined, min
   if (k > n - 1) refuse(name, { n, k }, `k must be at most n−1 = ${n - 1}`, 'for all-to-all use "complete"');
   if (k < min) {
     const why = `k must be at least ${min}, otherwise the replicas are not connected`;
-    refuse(name, { n, k }, why, `use k = ${min}; "base" works with one neighbour a step`);
+    refuse(name, { n, k }, why, `use k = ${min}; "base" works with one neighbour per step`);
   }
   return k;
 }

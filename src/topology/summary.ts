@@ -20,9 +20,9 @@ export interface TopologySummary {
   /** Neighbours per replica where all have equally many, else null. */
   readonly k: number | null;
   readonly directed: boolean;
-  /** Replicas heard a step, over replicas and steps. */
+  /** Replicas heard per step, over replicas and steps. */
   readonly degree: Spread;
-  /** Edges used a step, on average; one-way edges where directed. */
+  /** Edges used per step, on average; one-way edges if directed. */
   readonly edges: number;
   /** Longest way between two replicas, over the edges of all steps; null if some are never joined. */
   readonly diameter: number | null;
@@ -38,7 +38,7 @@ export interface TopologySummary {
   readonly symmetric: boolean;
   /** Steps until the rounds repeat; null if they are drawn anew each step. */
   readonly periodSteps: number | null;
-  /** Floats sent a step per model parameter: by each replica, and by all together. */
+  /** Floats sent per step and model parameter: by each replica, and by all together. */
   readonly floatsSentPerParameter: Spread & { readonly total: number };
 }
 
@@ -75,7 +75,7 @@ function diameter(sources: readonly (readonly number[])[], transitive: boolean):
 const stepsOf = ({ period }: Topology): number[] =>
   Array.from({ length: period === Number.POSITIVE_INFINITY ? sampledSteps : period }, (_, step) => step);
 
-/** Replicas heard a step, mean over replicas and steps. */
+/** Replicas heard per step, mean over replicas and steps. */
 export function meanDegree(topology: Topology): number {
   // Random rounds with a k differ in who is heard, not in how many; drawing them only to count would take long.
   if (topology.period === Number.POSITIVE_INFINITY && topology.k !== undefined) return topology.k;

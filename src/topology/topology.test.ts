@@ -41,7 +41,7 @@ describe('bad input', () => {
       { kind: 'lattice', k: 1 },
       8,
       'lattice(n=8, k=1): k must be at least 2, otherwise the replicas are not connected',
-      'use k = 2; "base" works with one neighbour a step',
+      'use k = 2; "base" works with one neighbour per step',
     ],
     [{ kind: 'lattice', k: 0 }, 8, 'lattice: k: must be a whole number from 1, got 0', undefined],
     [{ kind: 'lattice', k: 2.5 }, 8, 'lattice: k: must be a whole number from 1, got 2.5', undefined],

@@ -175,7 +175,7 @@ export const elementwise: Rules<Binary | Activation | Backward | 'oneMinusPower'
   sigmoidGrad: backward,
   gelu: activation,
   geluGrad: backward,
-  // A step count, once a step.
+  // A step count, once per step.
   oneMinusPower: (scope, { inputs, outputs, attributes }) => {
     const [x, y] = [scope.read(inputs[0]!), scope.target(outputs[0]!)];
     const log = Math.log(attributes.base);

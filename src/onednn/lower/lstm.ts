@@ -6,7 +6,7 @@ import type { Scope } from '../scope.ts';
 import type { Rules } from './rule.ts';
 
 /**
- * An LSTM layer as matrix products: one for the inputs of all time steps, one a step for the hidden state, whose weight is brought
+ * An LSTM layer as matrix products: one for the inputs of all time steps, one per time step for the hidden state, whose weight is brought
  * into the product's own format once. Gates are [input, forget, cell, output] side by side. All of them go through one sigmoid,
  * the third as tanh x = 2·sigmoid(2x) − 1; the little that is left is a kernel's.
  */

@@ -118,7 +118,7 @@ const baseCount = (n: number, { k }: { k?: number | undefined }) => countIn('bas
 export const base = kind({
   name: 'base',
   aliases: ['base-graph', 'base-k', 'base-(k+1)', 'basegraph'],
-  summary: 'base-(k+1): at most k neighbours a step, in turn; the exact average after one period for every n',
+  summary: 'base-(k+1): at most k neighbours per step, in turn; the exact average after one period for every n',
   settings: { k: neighbourCount },
   directed: false,
   weights: 'uniform',

@@ -30,7 +30,7 @@ export const exponential = kind({
   build: (n, settings) => constant(circulant(n, offsets(n, exponentialCount(n, settings)))),
 });
 
-/** The same paper's one-peer variant: one of the offsets a step, in turn; exact average after τ steps iff n is a power of two. */
+/** The same paper's one-peer variant: one of the offsets per step, in turn; exact average after τ steps iff n is a power of two. */
 export const onePeerExponential = kind({
   name: 'one-peer-exponential',
   aliases: ['one-peer', 'onepeer', 'one_peer_exponential', 'one-peer-exp', 'dynamic-exponential'],

@@ -24,7 +24,7 @@ function hypercubeCount(n: number, { k: wished }: { k?: number | undefined }): n
 export const hypercube = kind({
   name: 'hypercube',
   aliases: ['cube', 'hyper-cube'],
-  summary: 'replicas whose numbers differ in one bit; k < log2 n uses k bits a step, in turn',
+  summary: 'replicas whose numbers differ in one bit; k < log2 n uses k bits per step, in turn',
   settings: { k: neighbourCount },
   directed: false,
   weights: 'uniform',
