@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { equalRows, stepOf } from './actions.ts';
-import { memoriesOf } from './memories.ts';
+import { stepOf } from './actions.ts';
 import { planOf } from './method.ts';
 import { methods } from './methods.ts';
 import { matricesOf } from './places.ts';
@@ -16,7 +15,7 @@ const kinds = (name: string, settings = {}, when = {}, options = {}) =>
 describe('actions of a step', () => {
   it('take gradient and optimizer together where one program does both', () => {
     expect(kinds('dpsgd')).toBe('adapt probe mix');
-    expect(kinds('dpsgd', {}, {}, { signal: true })).toBe('gradient signal update probe mix');
+    expect(kinds('dpsgd', {}, {}, { signal: true, apart: true })).toBe('gradient signal update probe mix');
     expect(kinds('dpsgd', { order: 'combine-then-adapt' })).toBe('mix adapt probe');
     expect(kinds('centralized')).toBe('gradient updateTogether probe');
     expect(kinds('choco')).toBe('adapt probe send mix set');
@@ -37,15 +36,13 @@ describe('actions of a step', () => {
 });
 
 it('replicas stay equal if they only ever move by means', () => {
-  const equal = methods.filter((method) => equalRows(planOf(method)).has('x')).map(({ name }) => name);
+  const equal = methods.filter((method) => planOf(method).equal.has('x')).map(({ name }) => name);
   expect(equal).toEqual(['centralized']);
 });
 
 it('memories are what messages add up to, and what follows from them', () => {
   const memories = Object.fromEntries(
-    methods
-      .map((method) => [method.name, [...memoriesOf(planOf(method))]] as const)
-      .filter(([, rows]) => rows.length > 0),
+    methods.map((method) => [method.name, [...planOf(method).memories]] as const).filter(([, rows]) => rows.length > 0),
   );
   expect(memories).toEqual({
     'cd-adam': ['h'],
@@ -59,7 +56,7 @@ it('memories are what messages add up to, and what follows from them', () => {
 
 it('a step holds no more matrices than it needs', () => {
   const needed = Object.fromEntries(methods.map((method) => [method.name, matricesOf(planOf(method))]));
-  expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 4 });
+  expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 3 });
   expect(Math.max(...Object.values(needed))).toBeLessThanOrEqual(8);
 });
 

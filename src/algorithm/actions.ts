@@ -15,8 +15,8 @@ export type Action =
   | { readonly do: 'update'; readonly gradient: string; readonly into: string }
   /** The same where gradient and x are equal on all replicas, the gradient being the mean of a row. */
   | { readonly do: 'updateTogether'; readonly meanOf: string; readonly into: string }
-  /** The gradients of all replicas are there. */
-  | { readonly do: 'signal'; readonly gradient: string }
+  /** All replicas have their gradients: in this row, unless they were used at once. */
+  | { readonly do: 'signal'; readonly gradient: string | undefined }
   /** What is before averaging is measured. */
   | { readonly do: 'probe'; readonly row: string };
 
@@ -38,7 +38,7 @@ export function readsOf(action: Action | Stage): readonly string[] {
     case 'updateTogether':
       return ['x', action.meanOf];
     case 'signal':
-      return [action.gradient];
+      return action.gradient === undefined ? [] : [action.gradient];
     case 'probe':
       return [action.row];
     default:
@@ -87,12 +87,17 @@ function liveAfter(actions: readonly Action[], kept: readonly string[]): Readonl
 }
 
 /** Takes neighbouring stages together where one program does both and nobody else reads what is between them. */
-function fused(actions: readonly Action[], kept: readonly string[], equal: ReadonlySet<string>): readonly Action[] {
+function fused(
+  actions: readonly Action[],
+  kept: readonly string[],
+  equal: ReadonlySet<string>,
+  apart: boolean,
+): readonly Action[] {
   const live = liveAfter(actions, kept);
   for (let at = 0; at + 1 < actions.length; at++) {
     const [first, second] = [actions[at]!, actions[at + 1]!];
-    const replaced = pair(first, second, live[at + 1]!, equal);
-    if (replaced !== undefined) return fused(actions.toSpliced(at, 2, replaced), kept, equal);
+    const replaced = pair(first, second, live[at + 1]!, equal, apart);
+    if (replaced !== undefined) return fused(actions.toSpliced(at, 2, replaced), kept, equal, apart);
   }
   return actions;
 }
@@ -102,12 +107,13 @@ function pair(
   second: Action,
   live: ReadonlySet<string>,
   equal: ReadonlySet<string>,
+  apart: boolean,
 ): Action | undefined {
   if (first.do === 'direction' && second.do === 'set' && !live.has(first.into))
     if (isDeepStrictEqual(second.to, decent(first.into)))
       return { do: 'update', gradient: first.gradient, into: second.row };
   if (first.do === 'gradient' && second.do === 'update' && first.into === second.gradient)
-    if (first.at === 'x' && !first.again && !live.has(first.into)) return { do: 'adapt', into: second.into };
+    if (!apart && first.at === 'x' && !first.again && !live.has(first.into)) return { do: 'adapt', into: second.into };
   if (first.do === 'mean' && second.do === 'update' && first.into === second.gradient)
     if (equal.has('x') && !live.has(first.into)) return { do: 'updateTogether', meanOf: first.from, into: second.into };
   return undefined;
@@ -154,45 +160,37 @@ export interface Moment {
   readonly etaBefore: number;
 }
 
-/** The actions of a step; with `signal` the gradients of all replicas are looked at before they are used. */
-export function stepOf(plan: Plan, { last, ...clock }: Moment, { signal = false } = {}): StepActions {
+/** How a step is to be carried out. */
+export interface Wishes {
+  /** Somebody looks on when the gradients are there. */
+  readonly signal?: boolean;
+  /** Gradients are computed apart from the optimizer. */
+  readonly apart?: boolean;
+}
+
+/** The actions of a step. */
+export function stepOf(
+  plan: Plan,
+  { last, ...clock }: Moment,
+  { signal = false, apart = false }: Wishes = {},
+): StepActions {
   const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
   const scalar = (name: string) => scalars.get(name)!;
   const stages = stagesAt([...plan.stages, ...plan.model], { t: clock.t, last, scalar });
   const actions = stages.flatMap((stage): Action[] => {
-    if (stage.do === 'gradient' && signal) return [stage, { do: 'signal', gradient: stage.into }];
+    if (stage.do === 'gradient' && signal && apart) return [stage, { do: 'signal', gradient: stage.into }];
     if (stage.do !== 'setScalar') return [stage];
     scalars.set(stage.scalar, evaluate(stage.to, scalar));
     return [];
   });
   const kept = keptRows(plan);
-  const all = probed(fused(actions, kept, equalRows(plan)), plan.modelRow);
+  const together = fused(actions, kept, plan.equal, apart).flatMap((action): Action[] =>
+    action.do === 'adapt' && signal ? [action, { do: 'signal', gradient: undefined }] : [action],
+  );
+  const all = probed(together, plan.modelRow);
   const live = liveAfter(all, kept);
   const dead = all.map((action, at) =>
     [...new Set([...readsOf(action), ...writesOf(action)])].filter((name) => !live[at]!.has(name)),
   );
   return { actions: all, dead, scalars };
-}
-
-/**
- * Rows that are the same on all replicas in every step, to the last bit: those that only means and other such rows are written to. What is mixed is
- * equal only but for rounding.
- */
-export function equalRows({ stages, rows, scratch }: Pick<Plan, 'stages' | 'rows' | 'scratch'>): ReadonlySet<string> {
-  const flat = (list: readonly Stage[]): Stage[] =>
-    list.flatMap((stage) => (stage.do === 'when' ? [...flat(stage.inside), ...flat(stage.otherwise)] : [stage]));
-  const all = new Set([...Object.keys(rows), ...scratch]);
-  let equal: ReadonlySet<string> = all;
-  for (;;) {
-    const keeps = (stage: Stage) =>
-      stage.do === 'mean' ||
-      ((stage.do === 'set' || stage.do === 'direction') &&
-        readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
-    const written = flat(stages)
-      .filter((stage) => !keeps(stage))
-      .flatMap(writesOf);
-    const next = new Set([...equal].filter((name) => !written.includes(name)));
-    if (next.size === equal.size) return equal;
-    equal = next;
-  }
 }

@@ -1,18 +1,79 @@
-import type { AlgorithmSettings } from './algorithm.ts';
+import { type AlgorithmSettings, planFor } from './choose.ts';
+import type { Plan } from './method.ts';
+import { flatStages, type Stage } from './stage.ts';
+import type { When } from './text.ts';
 
-/** What the rest of the system needs to know of an algorithm: it is asked here, never by the algorithm's name. */
+/** What the rest of the system needs to know of an algorithm: it is asked here, never by the algorithm's name. All of it follows from its stages. */
 export interface AlgorithmFacts {
-  /** Whether replicas average with their neighbours. If not, the topology is not looked at. */
+  /** Whether replicas hear their neighbours: if not, the topology does not matter. */
   readonly usesTopology: boolean;
-  /** Whether all replicas have the same parameters after every step. */
+  /** Whether the experiment's optimizer makes the step; if not, the method has its own rule. */
+  readonly usesOptimizer: boolean;
+  /** Whether messages are compressed. */
+  readonly compresses: boolean;
+  /** Whether all replicas are equal after every step, to the last bit. */
   readonly keepsReplicasEqual: boolean;
-  /** Whether the other ranks can continue if one is lost. */
+  /** Whether consensus control can average once more: W is the last thing that is done to x, or the first. */
+  readonly controllable: boolean;
+  /** Whether a run can continue without replicas that are lost: nothing but x outlasts a step, and it is not a mean over all. */
   readonly survivesLoss: boolean;
+  /** What is exchanged, in the order of the step. */
+  readonly sent: readonly Sent[];
 }
 
-const facts: { readonly [K in AlgorithmSettings['kind']]: AlgorithmFacts } = {
-  centralized: { usesTopology: false, keepsReplicasEqual: true, survivesLoss: false },
-  dpsgd: { usesTopology: true, keepsReplicasEqual: false, survivesLoss: true },
-};
+export interface Sent {
+  readonly what: 'row' | 'number' | 'compressed row' | 'exact mean';
+  /** In which steps, if not in all. */
+  readonly when: When | undefined;
+}
 
-export const factsOf = ({ kind }: Pick<AlgorithmSettings, 'kind'>): AlgorithmFacts => facts[kind];
+function exchangesIn(plan: Plan): Sent[] {
+  const walk = (stages: readonly Stage[], when: When | undefined): Sent[] =>
+    stages.flatMap((stage): Sent[] => {
+      if (stage.do === 'when') return [...walk(stage.inside, stage.when), ...walk(stage.otherwise, when)];
+      if (stage.do === 'mix') return plan.memories.has(stage.from) ? [] : [{ what: stage.sort, when }];
+      if (stage.do === 'send') return [{ what: 'compressed row', when }];
+      return stage.do === 'mean' ? [{ what: 'exact mean', when }] : [];
+    });
+  return walk(plan.stages, undefined);
+}
+
+/** Of the algorithm that an experiment names. */
+export const factsOf = (algorithm: AlgorithmSettings): AlgorithmFacts => planFacts(planFor(algorithm));
+
+export function planFacts(plan: Plan): AlgorithmFacts {
+  const stages = flatStages(plan.stages);
+  const kinds = new Set(stages.map(({ do: kind }) => kind));
+  return {
+    usesTopology: kinds.has('mix') || kinds.has('send'),
+    usesOptimizer: kinds.has('direction'),
+    compresses: kinds.has('send'),
+    keepsReplicasEqual: plan.equal.has(plan.modelRow),
+    controllable: stages.some(
+      (stage) => stage.do === 'mix' && stage.by === 'W' && stage.from === 'x' && stage.into === 'x',
+    ),
+    survivesLoss: Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
+    sent: exchangesIn(plan),
+  };
+}
+
+const whenText = (when: When | undefined, scalars: Readonly<Record<string, number>>) =>
+  when === undefined
+    ? ''
+    : typeof when === 'object'
+      ? scalars[when.every] === 1
+        ? ''
+        : ` every ${scalars[when.every]} steps`
+      : ` in the ${when} step`;
+
+/** `2 rows`, `compressed row`, `exact mean every 48 steps` */
+export function sentText({ sent }: AlgorithmFacts, { scalars }: Pick<Plan, 'scalars'>): string {
+  const counts = new Map<string, { count: number; what: string; when: string }>();
+  for (const { what, when } of sent) {
+    const key = `${what}${whenText(when, scalars)}`;
+    const known = counts.get(key);
+    counts.set(key, { count: (known?.count ?? 0) + 1, what, when: whenText(when, scalars) });
+  }
+  const parts = [...counts.values()].map(({ count, what, when }) => `${count} ${what}${count > 1 ? 's' : ''}${when}`);
+  return parts.length === 0 ? 'nothing' : parts.join(', ');
+}

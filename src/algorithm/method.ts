@@ -1,15 +1,8 @@
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
+import { equalRows, memoryRows } from './derive.ts';
+import type { Need } from './needs.ts';
 import { carriedOver, clockNames, type Sort, type Stage, stagesOf } from './stage.ts';
-
-/** What a method asks of the mixing matrix. */
-export const needs = {
-  doubly: 'doubly stochastic weights',
-  symmetric: 'symmetric weights',
-  static: 'a topology that is the same in every step',
-  'above -1/3': 'weights whose smallest eigenvalue is not below −1/3',
-} as const;
-export type Need = keyof typeof needs;
 
 /**
  * A method as its paper writes it: rows that each replica keeps from step to step, what it needs of the topology, and the formulas of a step.
@@ -17,8 +10,9 @@ export type Need = keyof typeof needs;
  *
  * In the text of a step: x is the row of parameters, eta the learning rate (etaBefore: of the step before), t the step from 0, and settings
  * that are numbers go by their names. grad(r) is the gradient of the step's batch at r, again(r) that of the same batch at
- * another point, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, A(r) the same with
- * column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
+ * another point, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
+ * W(r) - r, but added up as differences, so that what one replica gains its neighbour loses to the last bit (rows that add up such differences
+ * would drift otherwise), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
  * compressed message. Conditions: every H { … } else { … }, first { … }, last { … }.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
@@ -58,6 +52,9 @@ export interface Plan {
   readonly numbers: Readonly<Record<string, number>>;
   /** Rows that a step sets before it reads them. */
   readonly scratch: readonly string[];
+  /** Rows that are the same on all replicas, and those that others know without being told (derive.ts). */
+  readonly equal: ReadonlySet<string>;
+  readonly memories: ReadonlySet<string>;
   /** Settings and what follows from them, by name. */
   readonly scalars: Readonly<Record<string, number>>;
 }
@@ -87,7 +84,19 @@ export function planOf(method: Method, given: Readonly<Record<string, unknown>> 
       if (!carried.has(name))
         throw new UserError(`"${name}" is set in every step before it is read: leave it out of rows`);
     const scratch = Object.keys(names).filter((name) => names[name] === 'row' && !(name in rows));
-    return { method, stages, model, modelRow: model.length === 0 ? 'x' : 'model', rows, numbers, scratch, scalars };
+    const all = [...Object.keys(rows), ...scratch];
+    return {
+      method,
+      stages,
+      model,
+      modelRow: model.length === 0 ? 'x' : 'model',
+      rows,
+      numbers,
+      scratch,
+      equal: equalRows(stages, all),
+      memories: memoryRows(stages, all),
+      scalars,
+    };
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`method ${method.name}: ${error.message}`, { cause: error });
     throw error;

@@ -1,3 +1,4 @@
+import { suggest, UserError } from '../base/error.ts';
 import type { Method } from './method.ts';
 import { cdAdam, dAdam, dadam } from './methods/adam.ts';
 import { adaptiveConsensus } from './methods/adaptive-consensus.ts';
@@ -45,3 +46,11 @@ export const methods: readonly Method[] = [
   dFedAvg,
   dFedSam,
 ] as unknown as readonly Method[];
+
+/** By its name or one of its other names. */
+export function findMethod(name: string): Method {
+  const found = methods.find((method) => method.name === name || method.aliases?.includes(name));
+  if (found !== undefined) return found;
+  const names = methods.flatMap((method) => [method.name, ...(method.aliases ?? [])]);
+  throw new UserError(`unknown algorithm "${name}"`, { hint: suggest(name, names) });
+}

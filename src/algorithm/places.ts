@@ -1,4 +1,4 @@
-import { type Action, keptRows, type Moment, readsOf, stepOf } from './actions.ts';
+import { type Action, keptRows, readsOf, type StepActions, stepOf, type Wishes } from './actions.ts';
 import type { Plan } from './method.ts';
 
 /** An action with the matrices it reads and writes; without `out` it writes none, or the memory it is about in place. */
@@ -38,6 +38,19 @@ export class Places<M> {
     return { action, rows, out };
   }
 
+  /** A matrix that holds nothing. */
+  get spare(): M {
+    return this.#free.at(-1)!;
+  }
+
+  /** A row is written anew from itself: from one matrix to another. */
+  again(name: string): { readonly from: M; readonly to: M } {
+    const from = this.of(name);
+    const to = this.#take();
+    this.#move(name, to);
+    return { from, to };
+  }
+
   #write(action: Action, dead: readonly string[]): M | undefined {
     switch (action.do) {
       case 'set': {
@@ -45,8 +58,7 @@ export class Places<M> {
         const source = 'name' in to ? to.name : undefined;
         // x = s, and s is not needed any more: x takes its place.
         if (source !== undefined && source !== row && this.#at.has(source) && dead.includes(source)) {
-          this.#move(row, this.of(source));
-          this.#at.delete(source);
+          this.#rename(source, row);
           return undefined;
         }
         if (!this.#at.has(row)) this.#at.set(row, this.#take());
@@ -55,16 +67,26 @@ export class Places<M> {
       case 'mix':
         return action.sort === 'row' ? this.#move(action.into, this.#take()) : undefined;
       case 'gradient':
-      case 'direction':
       case 'adapt':
-      case 'update':
       case 'mean':
         return this.#move(action.into, this.#take());
+      case 'direction':
+      case 'update':
+        // The gradient is read before anything is written.
+        return dead.includes(action.gradient)
+          ? this.#rename(action.gradient, action.into)
+          : this.#move(action.into, this.#take());
       case 'updateTogether':
         return this.of(action.into);
       default:
         return undefined;
     }
+  }
+
+  #rename(from: string, to: string): M {
+    const matrix = this.of(from);
+    this.#at.delete(from);
+    return this.#move(to, matrix);
   }
 
   #move(name: string, to: M): M {
@@ -88,23 +110,56 @@ export class Places<M> {
   }
 }
 
-/** The matrices that a method needs besides those of the transport: walks through the different steps there are. */
-export function matricesOf(plan: Plan, options?: { readonly signal?: boolean }): number {
+/** The different steps there are: conditions that hold and those that do not. */
+function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
   const periods = plan.stages.flatMap((stage) =>
     stage.do === 'when' && typeof stage.when === 'object' ? [plan.scalars[stage.when.every]!] : [],
   );
-  const moments = [0, 1, ...periods.flatMap((period) => [period - 1, period])].flatMap((t): Moment[] => [
-    { t, last: false, eta: 1, etaBefore: 1 },
-    { t, last: true, eta: 1, etaBefore: 1 },
-  ]);
-  const peaks = moments.map((moment) => {
+  const times = new Set([0, 1, ...periods.flatMap((period) => [period - 1, period])]);
+  return [...times].flatMap((t) =>
+    [false, true].map((last) => stepOf(plan, { t, last, eta: 1, etaBefore: 1 }, wishes)),
+  );
+}
+
+/** The matrices that a method needs besides those of the transport. */
+export function matricesOf(plan: Plan, wishes?: Wishes): number {
+  const peaks = differentSteps(plan, wishes).map(({ actions, dead }) => {
     const places = new Places(
       keptRows(plan),
       Array.from({ length: 100 }, (_, i) => i),
     );
-    const { actions, dead } = stepOf(plan, moment, options);
     for (const [index, action] of actions.entries()) places.place(action, dead[index]!);
     return places.peak;
   });
-  return Math.max(...peaks);
+  // One is free at any time, for what is averaged again.
+  return Math.max(keptRows(plan).length + 1, ...peaks);
+}
+
+/** Their names. */
+export const matrixNames = (plan: Plan, wishes?: Wishes): string[] =>
+  Array.from({ length: matricesOf(plan, wishes) }, (_, i) => `matrix ${i}`);
+
+/** The programs that a run calls for. */
+export interface Programs {
+  /** Gradient and optimizer in one; if not, the gradient alone. */
+  readonly adapt: boolean;
+  /** The optimizer alone, and in which forms. */
+  readonly update: boolean;
+  readonly direction: boolean;
+  /** Gradients are asked for a second time on the same batch. */
+  readonly again: boolean;
+  /** All replicas are equal and share one set of optimizer slots. */
+  readonly common: boolean;
+}
+
+export function programsOf(plan: Plan, wishes?: Wishes): Programs {
+  const actions = differentSteps(plan, wishes).flatMap((step) => step.actions);
+  const kinds = new Set(actions.map((action) => action.do));
+  return {
+    adapt: kinds.has('adapt'),
+    update: kinds.has('update') || kinds.has('updateTogether'),
+    direction: kinds.has('direction'),
+    again: kinds.has('signal') || actions.some((action) => action.do === 'gradient' && action.again),
+    common: kinds.has('updateTogether'),
+  };
 }

@@ -96,7 +96,8 @@ export function interpret(
         );
         return;
       case 'mix': {
-        const matrix = stage.by === 'W' ? problem.weights(gossips) : problem.columns!(gossips);
+        const given = stage.by === 'A' ? problem.columns!(gossips) : problem.weights(gossips);
+        const matrix = stage.by === 'pull' ? given.map((row, i) => row.map((w, j) => (i === j ? w - 1 : w))) : given;
         if (stage.sort === 'row') rows.set(stage.into, mixed(row(stage.from), matrix));
         else {
           const from = numbers.get(stage.from)!;

@@ -1,19 +1,6 @@
 import { z } from 'zod';
 
-const finalMerge = z.boolean().default(false).describe('one exact average over all replicas at the end');
-
-export const algorithmSchema = z.discriminatedUnion('kind', [
-  z.strictObject({ kind: z.literal('centralized').describe('average gradients over all replicas, then step') }),
-  z.strictObject({
-    kind: z.literal('dpsgd').describe('step alone, average parameters with the neighbours'),
-    order: z
-      .enum(['adapt-then-combine', 'combine-then-adapt'])
-      .default('adapt-then-combine')
-      .describe('step first and then average, or the other way round'),
-    localSteps: z.int().min(1).default(1).describe('steps between two averagings'),
-    finalMerge,
-  }),
-]);
+export { algorithmSchema } from './choose.ts';
 
 const cap = z
   .int()

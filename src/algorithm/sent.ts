@@ -1,6 +1,6 @@
 import { readsOf, type StepActions } from './actions.ts';
-import { memoriesOf } from './memories.ts';
 import type { Plan } from './method.ts';
+import { meanTraffic } from './traffic.ts';
 
 /** What a replica sends in a step, on average over the replicas. */
 export interface Traffic {
@@ -28,12 +28,11 @@ export function trafficOf(
   { actions }: StepActions,
   { replicas, degree, columns, compressedBytes }: Sizes,
 ): Traffic {
-  const memories = memoriesOf(plan);
   let [bytes, messages] = [0, 0];
   const received = new Set<string>();
   for (const action of actions) {
     if (readsOf(action).some((name) => received.has(name))) received.clear();
-    if (action.do === 'mix' && !memories.has(action.from)) {
+    if (action.do === 'mix' && !plan.memories.has(action.from)) {
       bytes += degree * (action.sort === 'row' ? columns : 1) * floatBytes;
       if (received.size === 0) messages += degree;
       received.add(action.into);
@@ -43,8 +42,9 @@ export function trafficOf(
       messages += degree;
     }
     if (action.do === 'mean' || action.do === 'updateTogether') {
-      bytes += (2 * (replicas - 1) * columns * floatBytes) / replicas;
-      messages += 2 * (replicas - 1);
+      const mean = meanTraffic(replicas, columns);
+      bytes += mean.bytes;
+      messages += mean.messages;
     }
   }
   return { bytes, messages };

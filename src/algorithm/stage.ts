@@ -16,8 +16,14 @@ export type Stage =
   | { readonly do: 'setNumber'; readonly number: string; readonly to: Formula }
   | { readonly do: 'setScalar'; readonly scalar: string; readonly to: Formula }
   | { readonly do: 'norm'; readonly number: string; readonly row: string }
-  /** `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A. */
-  | { readonly do: 'mix'; readonly from: string; readonly into: string; readonly by: 'W' | 'A'; readonly sort: Mixed }
+  /** `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i). */
+  | {
+      readonly do: 'mix';
+      readonly from: string;
+      readonly into: string;
+      readonly by: 'W' | 'A' | 'pull';
+      readonly sort: Mixed;
+    }
   /** memory ← memory + C(row − memory), on the replica and on all who hear it. */
   | { readonly do: 'send'; readonly memory: string; readonly row: string }
   /** `into` ← the exact mean over all replicas. */
@@ -99,7 +105,8 @@ export function stagesOf(
             return { name: result };
           }
           case 'W':
-          case 'A': {
+          case 'A':
+          case 'pull': {
             const flat = flatten(one());
             const number = 'name' in flat && names.get(flat.name) === 'number';
             const from = number ? (flat as { name: string }).name : rowOf(flat);
@@ -125,7 +132,7 @@ export function stagesOf(
         const count = operations[op]?.length;
         if (count === undefined)
           fail(
-            `"${op}" is not a function; there are grad, again, T, W, A, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+            `"${op}" is not a function; there are grad, again, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
         return { op, of: of.map((part) => flatten(part)) };
@@ -241,4 +248,9 @@ export function carriedOver(stages: readonly Stage[]): ReadonlySet<string> {
   };
   walk(stages, new Set());
   return carried;
+}
+
+/** All stages, those under conditions too. */
+export function flatStages(stages: readonly Stage[]): Exclude<Stage, { do: 'when' }>[] {
+  return stages.flatMap((stage) => (stage.do === 'when' ? flatStages([...stage.inside, ...stage.otherwise]) : [stage]));
 }

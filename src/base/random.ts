@@ -17,6 +17,7 @@ const purposes = [
   'evaluate',
   'test',
   'permutation',
+  'compress',
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -1,10 +1,13 @@
 import type { Worker } from 'node:worker_threads';
+import { planFor } from '../algorithm/choose.ts';
+import { matrixNames } from '../algorithm/places.ts';
 import { type BackendName, chooseBackend } from '../backends.ts';
 import { revived } from '../base/error.ts';
 import { startThread } from '../base/thread.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { RankPlace } from '../transport/group.ts';
 import { requestStop, type SharedTransport, shareTransport } from '../transport/shared.ts';
+import { wishesOf } from './control.ts';
 import type { Event } from './event.ts';
 import type { Checkpoints } from './loop.ts';
 import { type Prepared, workersFor } from './prepare.ts';
@@ -40,7 +43,8 @@ export async function* train(
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   const backend = options.backend ?? (await chooseBackend());
-  const shared = shareTransport(threads, experiment.replicas, prepared.columns, options);
+  const matrices = matrixNames(planFor(experiment.algorithm), wishesOf(experiment.consensus));
+  const shared = shareTransport(threads, experiment.replicas, prepared.columns, { ...options, matrices });
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, prepared, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });

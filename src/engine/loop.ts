@@ -1,11 +1,12 @@
-import { stagesOf } from '../algorithm/algorithm.ts';
-import { factsOf } from '../algorithm/facts.ts';
+import { planFor } from '../algorithm/choose.ts';
+import { programsOf } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
 import type { PerReplica } from './columns.ts';
+import { wishesOf } from './control.ts';
 import {
   type EndEvent,
   type EvaluationEvent,
@@ -16,9 +17,10 @@ import {
   type Scores,
 } from './event.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
-import { Part, perReplica } from './part.ts';
+import { copyOf, digestOf, ownReplicas, perReplica } from './measure.ts';
+import { Part } from './part.ts';
 import { planner } from './plan.ts';
-import { type Form, openReplicas } from './replicas.ts';
+import { openReplicas } from './replicas.ts';
 
 /** Where a run keeps its checkpoints, and the step of the one it continues from. */
 export interface Checkpoints {
@@ -39,11 +41,8 @@ export async function* loop(
   backend: Backend,
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
-  const part = new Part(
-    experiment,
-    transport,
-    await openReplicas(experiment, feed, backend, transport, formOf(experiment)),
-  );
+  const programs = programsOf(planFor(experiment.algorithm), wishesOf(experiment.consensus));
+  const part = new Part(experiment, transport, await openReplicas(experiment, feed, backend, transport, programs));
   const plan = planner(experiment, feed.stepsPerEpoch);
   const steps = experiment.epochs * feed.stepsPerEpoch;
   let step =
@@ -89,7 +88,7 @@ export async function* loop(
       break;
     }
   }
-  const paramsSha256 = part.digest();
+  const paramsSha256 = digestOf(transport, part.model);
   yield* newlyLost(transport, step - 1, lost);
   if (lost.length > 0) end = { reason: lost.map(lossText).join('; '), ...end, lost };
   yield { type: 'end', ...end, step, paramsSha256 };
@@ -103,13 +102,6 @@ function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator
     lost.push({ step, rank, replicas });
     yield { type: 'lost', step, rank, replicas };
   }
-}
-
-/** The programs that the stages of a step call for, which are the same in every step. */
-function formOf({ algorithm, consensus }: Experiment): Form {
-  const stages = stagesOf(algorithm, consensus, { step: 0, epoch: 0, last: false });
-  if (stages.includes('stepTogether')) return 'common';
-  return stages.includes('stepAlone') ? 'apart' : 'whole';
 }
 
 function begin(part: Part): number {
@@ -162,14 +154,13 @@ async function scoresOn(
   part: Part,
   transport: Transport,
 ): Promise<(replicas: readonly number[]) => Scores> {
-  const own = new Float64Array(2 * part.own().length);
+  const own = new Float64Array(2 * ownReplicas(transport).length);
   // Replicas with equal parameters may still differ in their state.
-  const alike =
-    factsOf(experiment.algorithm).keepsReplicasEqual && part.replicas.privateRows(transport.first).state === undefined;
+  const alike = part.keepsEqual && part.replicas.privateRows(transport.first).state === undefined;
   let last: Score | undefined;
   for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)
-      last = await part.replicas.score(set, part.params(i), part.replicas.privateRows(i).state);
+      last = await part.replicas.score(set, copyOf(part.model, i), part.replicas.privateRows(i).state);
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
@@ -185,7 +176,7 @@ async function scoresOn(
 async function evaluateMerged(set: EvaluationSet, part: Part, transport: Transport): Promise<Score> {
   const params = part.merge();
   const state = meanState(
-    part.own().flatMap((i) => part.replicas.privateRows(i).state ?? []),
+    ownReplicas(transport).flatMap((i) => part.replicas.privateRows(i).state ?? []),
     transport,
   );
   const score = transport.worker === 0 ? await part.replicas.score(set, params, state) : { loss: 0, accuracy: 0 };
@@ -226,15 +217,8 @@ function save(part: Part, transport: Transport, folder: string, step: number, ke
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) beginCheckpoint(folder, step);
   transport.barrier();
-  const names = Object.keys(part.replicas.privateRows(first));
-  const rows = Object.fromEntries(names.map((name) => [name, (i: number) => part.replicas.privateRows(i)[name]!]));
-  writeBlock(folder, {
-    first,
-    last,
-    step,
-    common: { consensus: part.memory },
-    rows: { params: (i) => part.params(i), ...rows },
-  });
+  const rows = Object.fromEntries(Object.entries(storedRows(part, transport)).map(([name, { get }]) => [name, get]));
+  writeBlock(folder, { first, last, step, common: { consensus: part.control.memory }, rows });
   transport.barrier();
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) finishCheckpoint(folder, step, keep);
@@ -246,15 +230,35 @@ function save(part: Part, transport: Transport, folder: string, step: number, ke
 }
 
 function restore(part: Part, folder: string, step: number, transport: Transport): number {
-  const own = Object.entries(part.replicas.privateRows(transport.first)).map(([name, { length }]) => {
-    const put = (i: number, row: Float32Array) => part.replicas.privateRows(i)[name]!.set(row);
-    return [name, { length, put }] as const;
-  });
-  const common = readCheckpoint(folder, step, transport, {
-    params: { length: part.params(transport.first).length, put: (i, row) => part.setParams(i, row) },
-    ...Object.fromEntries(own),
-  });
-  part.memory = common.consensus;
+  const common = readCheckpoint(folder, step, transport, storedRows(part, transport));
+  part.control.memory = common.consensus;
   transport.barrier();
   return step;
+}
+
+/** A row of each own replica that a checkpoint holds. */
+interface StoredRow {
+  readonly length: number;
+  get(replica: number): Float32Array;
+  put(replica: number, row: Float32Array): void;
+}
+
+/** What a checkpoint holds, by name: the rows and numbers of the method, optimizer slots, the model's state. */
+function storedRows(part: Part, { first }: Transport): Readonly<Record<string, StoredRow>> {
+  const rows = part
+    .rows()
+    .map(([name, rows]): [string, StoredRow] => [
+      name === 'x' ? 'params' : `row/${name}`,
+      { length: rows.columns, get: (i) => copyOf(rows, i), put: (i, row) => rows.write(i, row) },
+    ]);
+  const numbers = part.numbers().map(([name, own]): [string, StoredRow] => {
+    // The eight bytes of a float64 as two float32, which nobody computes with.
+    const halves = (i: number) => new Float32Array(own.buffer, own.byteOffset + 8 * (i - first), 2);
+    return [`number/${name}`, { length: 2, get: halves, put: (i, row) => halves(i).set(row) }];
+  });
+  const own = Object.entries(part.replicas.privateRows(first)).map(([name, { length }]): [string, StoredRow] => {
+    const get = (i: number) => part.replicas.privateRows(i)[name]!;
+    return [name, { length, get, put: (i, row) => get(i).set(row) }];
+  });
+  return Object.fromEntries([...rows, ...numbers, ...own]);
 }

@@ -1,3 +1,4 @@
+import type { Programs } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
@@ -5,6 +6,7 @@ import { initialise, type Layout, type PlacedParameter, rowSize } from '../model
 import { buildModel } from '../model/models.ts';
 import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, updateStep } from '../model/step.ts';
 import { optimizer } from '../optim/optimizer.ts';
+import type { Transform } from '../optim/transform.ts';
 import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
 import type { Score } from './event.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
@@ -30,6 +32,14 @@ export interface Replicas {
   gradientAgain(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
   update(
+    replica: number,
+    step: number,
+    learningRate: number,
+    params: Float32Array,
+    gradient: Float32Array,
+  ): Promise<Float32Array>;
+  /** The direction in which the optimizer moves instead, as `update` for plain descent along it. */
+  direction(
     replica: number,
     step: number,
     learningRate: number,
@@ -117,23 +127,17 @@ async function open(backend: Backend, step: Step, memory: Readonly<Record<string
   };
 }
 
-/**
- * How a step is computed: gradient and update in one program (whole), or apart, with the gradient in between for all to see;
- * common: all replicas are equal and share one set of optimizer slots.
- */
-export type Form = 'whole' | 'apart' | 'common';
-
 /** Opens the replicas first ≤ i < last. */
 export async function openReplicas(
   { seed, batch, model: modelSettings, optimizer: optimizerSettings }: Experiment,
   feed: Feed,
   backend: Backend,
   { first, last }: { readonly first: number; readonly last: number },
-  form: Form,
+  programs: Programs,
 ): Promise<Replicas> {
   const model = buildModel(modelSettings, feed.task);
   const transform = optimizer(optimizerSettings);
-  const stepOf = (size: number) => (form === 'whole' ? trainStep(model, size, transform) : gradientStep(model, size));
+  const stepOf = (size: number) => (programs.adapt ? trainStep(model, size, transform) : gradientStep(model, size));
   const step = stepOf(batch);
   const memory = allocate(step);
   const rows = new PrivateRows(startingRows(step, seed), last - first);
@@ -147,18 +151,9 @@ export async function openReplicas(
   const steppers = new Map(await Promise.all(sizes.map(async (size) => [size, await openSize(size)] as const)));
   let stepper = steppers.get(batch)!;
 
-  const update = form === 'whole' ? undefined : updateStep(step, transform);
-  const updateMemory: Record<string, Float32Array> | undefined = update && (allocate(update) as never);
-  const updater =
-    update &&
-    (await open(
-      backend,
-      update,
-      updateMemory!,
-      new PrivateRows(startingRows(update, seed), form === 'common' ? 1 : last - first),
-    ));
+  const optimizers = await openOptimizers(backend, step, transform, seed, programs.common ? 1 : last - first, programs);
   const place = (replica: number) => replica - first;
-  const slotPlace = (replica: number) => (form === 'common' ? 0 : place(replica));
+  const slotPlace = (replica: number) => (programs.common ? 0 : place(replica));
 
   const tester = await openTest(backend, evalStep(model, feed.evaluationBatch), seed, model.sequential === true);
   const startState = initialise(step.state, seed);
@@ -202,7 +197,7 @@ export async function openReplicas(
     },
     gradient(replica, at, from, to) {
       const state = stateOf(replica);
-      if (form === 'apart' && state !== undefined) statesBefore.set(replica, state.slice());
+      if (programs.again && state !== undefined) statesBefore.set(replica, state.slice());
       return gradient(replica, at, from, to);
     },
     async gradientAgain(replica, at, from, to) {
@@ -213,19 +208,55 @@ export async function openReplicas(
       if (after !== undefined) stateOf(replica)!.set(after);
       return outcome;
     },
-    async update(replica, at, learningRate, params, gradient) {
-      updateMemory!.learningRate![0] = learningRate;
-      updateMemory!.step![0] = at;
-      updateMemory!.params!.set(params);
-      updateMemory!.gradient!.set(gradient);
-      await updater!.run(slotPlace(replica));
-      return updateMemory!["params'"]!;
-    },
-    privateRows: (replica) => ({ ...updater?.rows.of(slotPlace(replica)), ...rows.of(place(replica)) }),
+    update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
+    direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
+    privateRows: (replica) => ({ ...optimizers.slots?.of(slotPlace(replica)), ...rows.of(place(replica)) }),
     score: tester.score,
     async close() {
-      await Promise.all([...steppers.values(), updater, tester].map((opened) => opened?.close()));
+      await Promise.all([...steppers.values(), optimizers, tester].map((opened) => opened.close()));
     },
+  };
+}
+
+/** The optimizer's programs, on one set of slots for each place. */
+async function openOptimizers(
+  backend: Backend,
+  step: Step,
+  transform: Transform,
+  seed: number,
+  places: number,
+  { adapt, update, direction }: Programs,
+) {
+  let slots: PrivateRows | undefined;
+  const openOne = async (result: 'params' | 'direction') => {
+    const program = updateStep(step, transform, result);
+    slots ??= new PrivateRows(startingRows(program, seed), places);
+    const memory = allocate(program) as Record<string, Float32Array>;
+    return { memory, ...(await open(backend, program, memory, slots)) };
+  };
+  const opened = {
+    params: update && !adapt ? await openOne('params') : undefined,
+    direction: direction && !adapt ? await openOne('direction') : undefined,
+  };
+  return {
+    slots,
+    async run(
+      result: 'params' | 'direction',
+      place: number,
+      at: number,
+      learningRate: number,
+      params: Float32Array,
+      gradient: Float32Array,
+    ): Promise<Float32Array> {
+      const { memory, run } = opened[result]!;
+      memory.learningRate![0] = learningRate;
+      memory.step![0] = at;
+      memory.params!.set(params);
+      memory.gradient!.set(gradient);
+      await run(place);
+      return memory[result === 'params' ? "params'" : 'direction']!;
+    },
+    close: () => Promise.all(Object.values(opened).map((each) => each?.close())),
   };
 }
 

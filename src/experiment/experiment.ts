@@ -1,7 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
+import { planFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
+import { unmetNeed } from '../algorithm/needs.ts';
 import { UserError } from '../base/error.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
+import { optimizerSchema } from '../optim/optimizer.ts';
 import { type Schedule, topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { locate, pinned } from './files.ts';
@@ -35,17 +39,21 @@ type Built = Map<string, string | undefined>;
 /** What single settings cannot show: whether they fit together. */
 function inconsistencies(experiment: Settings, built: Built): string[] {
   const problems: string[] = [];
-  const { topology, replicas, epochs, algorithm, consensus } = experiment;
-  const { usesTopology, keepsReplicasEqual } = factsOf(algorithm);
-  if (keepsReplicasEqual && consensus.kind !== 'none')
+  const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
+  const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual } = factsOf(algorithm);
+  if (consensus.kind !== 'none' && !controllable)
     problems.push(
-      `consensus: there is nothing to control, the ${algorithm.kind} algorithm keeps all replicas equal; use kind none`,
+      `consensus: there is nothing to control, the ${algorithm.kind} algorithm ${keepsReplicasEqual ? 'keeps all replicas equal' : 'has no plain average of the parameters to repeat'}; use kind none`,
+    );
+  if (!usesOptimizer && !isDeepStrictEqual(optimizer, optimizerSchema.parse({ kind: 'sgd' })))
+    problems.push(
+      `optimizer: the ${algorithm.kind} algorithm has a rule of its own; leave the optimizer out (its settings: dbench algorithm show ${algorithm.kind})`,
     );
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);
   if (!usesTopology) return problems;
   for (const epoch of epochsToCheck(topology, epochs)) {
-    const key = JSON.stringify([topology, replicas, epochs, experiment.seed, epoch]);
+    const key = JSON.stringify([topology, replicas, epochs, experiment.seed, epoch, algorithm]);
     if (!built.has(key)) built.set(key, problemOfTopology(experiment, epoch));
     const problem = built.get(key);
     if (problem !== undefined) return [...problems, problem];
@@ -61,10 +69,15 @@ function epochsToCheck(topology: Schedule, epochs: number): readonly number[] {
   return phases.map(({ from }) => from).filter((from) => from < epochs);
 }
 
-function problemOfTopology({ topology, replicas, epochs, seed }: Settings, epoch: number): string | undefined {
+function problemOfTopology(
+  { topology, replicas, epochs, seed, algorithm }: Settings,
+  epoch: number,
+): string | undefined {
   try {
-    buildTopology(topologyAt(topology, replicas, epoch, epochs), replicas, seed);
-    return undefined;
+    const at = (epoch: number) => topologyAt(topology, replicas, epoch, epochs);
+    const changes = !isDeepStrictEqual(at(epoch), at(epochs - 1));
+    const unmet = unmetNeed(planFor(algorithm).method.needs, buildTopology(at(epoch), replicas, seed), changes);
+    return unmet && `topology: the ${algorithm.kind} algorithm ${unmet.problem}; ${unmet.hint}`;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return `topology: ${error.message}${error.hint === undefined ? '' : `; ${error.hint}`}`;

@@ -1,7 +1,7 @@
 import type { Mixing } from '../topology/mixing.ts';
 import { sharedWasm } from './binary.ts';
 import type { RowMemory, Rows } from './memory.ts';
-import { type MixProgram, meanProgram, mixingProgram } from './program.ts';
+import { differenceProgram, type MixProgram, meanProgram, mixingProgram } from './program.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** What assembly/ exports; addresses and lengths in bytes unless they are columns. */
@@ -14,6 +14,10 @@ interface Exports {
 
 /** Columns [first, end) of the whole rows. */
 export type ColumnRange = readonly [first: number, end: number];
+
+/** W x, or W x − x as a sum of differences. */
+export type MixForm = 'sum' | 'difference';
+export const programOf = { sum: mixingProgram, difference: differenceProgram } as const;
 
 const module = new WebAssembly.Module(Buffer.from(sharedWasm, 'base64'));
 
@@ -89,7 +93,7 @@ class ShardKernel {
 export class Kernel {
   readonly memory: RowMemory;
   readonly #shards: readonly ShardKernel[];
-  readonly #programs = new WeakMap<Mixing, MixProgram>();
+  readonly #programs = { sum: new WeakMap<Mixing, MixProgram>(), difference: new WeakMap<Mixing, MixProgram>() };
   readonly #means = new Map<number, MixProgram>();
 
   constructor(memory: RowMemory) {
@@ -97,10 +101,11 @@ export class Kernel {
     this.#shards = memory.memories.map((each) => new ShardKernel(each));
   }
 
-  /** out_i = Σ_j W_ij x_j. Workers share the work by columns: no sum is computed twice. */
-  mix(mixing: Mixing, input: Rows, output: Rows, columns?: ColumnRange): void {
-    let program = this.#programs.get(mixing);
-    if (program === undefined) this.#programs.set(mixing, (program = mixingProgram(mixing)));
+  /** out_i = Σ_j W_ij x_j, or Σ_j W_ij (x_j − x_i). Workers share the work by columns: no sum is computed twice. */
+  mix(mixing: Mixing, input: Rows, output: Rows, columns?: ColumnRange, form: MixForm = 'sum'): void {
+    const programs = this.#programs[form];
+    let program = programs.get(mixing);
+    if (program === undefined) programs.set(mixing, (program = programOf[form](mixing)));
     this.run(program, input, output, columns);
   }
 

@@ -21,7 +21,7 @@ export interface MixProgram {
 }
 
 /** Numbers as in assembly/mix.ts. */
-const [PAIR, QUAD, OCT, AVERAGE, WEIGHTED, REPEAT] = [1, 2, 3, 4, 5, 6];
+const [PAIR, QUAD, OCT, AVERAGE, WEIGHTED, REPEAT, DIFFERENCE] = [1, 2, 3, 4, 5, 6, 7];
 
 /**
  * Output rows walked together when each is the one before shifted by a replica: they share most of what they read.
@@ -41,6 +41,8 @@ interface Row {
   /** Of each block (all of size 1 then); undefined for the average of all replicas in them. */
   readonly weights: Float32Array | undefined;
   readonly factor: number;
+  /** The replica that the others are compared with, for a sum of differences. */
+  readonly own?: number;
 }
 
 const word = new Int32Array(1);
@@ -144,6 +146,7 @@ class Compiler {
   /** How many of rows[at …] are rows[at] shifted by 1, 2, … in what they read and write. */
   #shifted(rows: readonly Row[], at: number): number {
     const head = rows[at]!;
+    if (head.own !== undefined) return 1;
     const source = (row: Row) => row.blocks.map((block) => this.#rowOf.get(keyOf(block)));
     const first = source(head);
     if (first.includes(undefined)) return 1;
@@ -168,23 +171,20 @@ class Compiler {
   }
 
   #emitRows(rows: readonly Row[], at: number): number {
-    const { out, blocks, weights, factor } = rows[at]!;
+    const { out, blocks, weights, factor, own } = rows[at]!;
     const group = this.#shifted(rows, at);
     const operands = blocks.map((block) => this.#operand(block));
     for (let g = 1; g < group; g++) for (const block of rows[at + g]!.blocks) this.#operand(block);
     this.#time += 1;
     this.#operands = Math.max(this.#operands, operands.length);
-    if (weights === undefined) {
+    const weighted = () => operands.flatMap((operand, i) => [operand, bitsOf(weights![i]!)]);
+    if (own !== undefined) {
+      const row = this.#operand({ first: own, size: 1 });
+      this.#code.push(DIFFERENCE!, out, row, operands.length, ...weighted());
+    } else if (weights === undefined) {
       const high = Math.fround(factor);
       this.#code.push(AVERAGE!, out, group, operands.length, bitsOf(high), bitsOf(factor - high), ...operands);
-    } else
-      this.#code.push(
-        WEIGHTED!,
-        out,
-        group,
-        operands.length,
-        ...operands.flatMap((operand, i) => [operand, bitsOf(weights[i]!)]),
-      );
+    } else this.#code.push(WEIGHTED!, out, group, operands.length, ...weighted());
     this.#release(blocks);
     return group;
   }
@@ -272,6 +272,29 @@ export function mixingProgram(
       blocks: Array.from(sources, (j) => ({ first: j, size: 1 })),
       weights: rounded(mixing, i),
       factor: 1,
+    };
+  });
+  return new Compiler(held ?? everyone(n)).compile(rows);
+}
+
+/**
+ * out_i = Σ_j W_ij (x_j − x_i), in ascending j: W x − x without the rounding that would let the mean drift in rows that add it up. Every pair
+ * of replicas is computed by itself, however many there are.
+ */
+export function differenceProgram(
+  { n, start, source, weight }: Mixing,
+  { rows: [first, end] = [0, n], held, out = first }: MixScope = {},
+): MixProgram {
+  const rows = Array.from({ length: end - first }, (_, r): Row => {
+    const own = first + r;
+    const entries = Array.from({ length: start[own + 1]! - start[own]! }, (_, e) => start[own]! + e);
+    const others = entries.filter((e) => source[e] !== own);
+    return {
+      out: out + r,
+      blocks: others.map((e) => ({ first: source[e]!, size: 1 })),
+      weights: Float32Array.from(others, (e) => weight[e]!),
+      factor: 1,
+      own,
     };
   });
   return new Compiler(held ?? everyone(n)).compile(rows);

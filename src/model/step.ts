@@ -64,8 +64,15 @@ export function gradientStep(model: Model, batchSize: number): Step {
   });
 }
 
-/** (params, slots, gradient, learningRate, step) → (params', slots'): the optimizer alone, for a gradient from elsewhere. */
-export function updateStep({ params, batch }: Step, transform: Transform): Step {
+/**
+ * The optimizer alone, for a gradient from elsewhere: (params, slots, gradient, learningRate, step) → (params', slots'), or the direction
+ * to descend along in place of params'.
+ */
+export function updateStep(
+  { params, batch }: Step,
+  transform: Transform,
+  result: 'params' | 'direction' = 'params',
+): Step {
   const trace = new Trace();
   const row = (name: string) => params.map((tensor) => trace.input(`${name}/${tensor.name}`, f32(...tensor.shape)));
   const parameters = row('params').map((tensor, i) => ({ tensor, kind: params[i]!.kind }));
@@ -77,9 +84,10 @@ export function updateStep({ params, batch }: Step, transform: Transform): Step 
     step: trace.input('step', f32()),
   };
   const changed = transform.apply(update);
-  const next = descend({ ...update, updates: changed.updates });
   const outputs = [
-    named("params'", params, next),
+    result === 'direction'
+      ? named('direction', params, changed.updates)
+      : named("params'", params, descend({ ...update, updates: changed.updates })),
     ...transform.slots.map((slot, i) => named(`${slot}'`, params, changed.slots[i]!)),
   ];
   return { program: trace.program(Object.assign({}, ...outputs)), params, state: [], slots: transform.slots, batch };
@@ -128,7 +136,7 @@ function forward(model: Model, batchSize: number, training: boolean) {
 /** The rows of a step by name, as it reads and writes them. */
 export function rowsOf(step: Step): Readonly<Record<string, Layout>> {
   const slots = step.slots.flatMap((slot) => [slot, `${slot}'`]);
-  const likeParams = ['params', "params'", 'gradient', ...slots].map((row) => [row, step.params] as const);
+  const likeParams = ['params', "params'", 'gradient', 'direction', ...slots].map((row) => [row, step.params] as const);
   const rows = Object.fromEntries([...likeParams, ['state', step.state], ["state'", step.state]]);
   const used = new Set([...step.program.inputs, ...step.program.outputs].map(({ name }) => name.split('/')[0]));
   return Object.fromEntries(Object.entries(rows).filter(([row]) => used.has(row)));

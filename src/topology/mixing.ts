@@ -109,6 +109,18 @@ export function mixingOf(round: Round, rule: WeightRule | undefined, usual: Weig
 }
 
 /**
+ * The same round with columns that sum to 1 instead of rows: replica j divides itself evenly among those who hear it and itself,
+ * a_ij = 1/(1 + outdegree of j). For push-sum; Assran et al., "Stochastic gradient push", 2019.
+ */
+export function columnStochastic({ sources }: Round): Mixing {
+  const share = new Float64Array(sources.length).fill(1);
+  for (const row of sources) for (const j of row) share[j]! += 1;
+  const mixing = assemble(sources, (i, a) => 1 / share[sources[i]![a]!]!);
+  for (const [e, j] of mixing.source.entries()) mixing.weight[e] = 1 / share[j]!;
+  return mixing;
+}
+
+/**
  * W among those that are left when some replicas are lost: what i heard from them, it keeps of its own. Rows still sum to 1, and a
  * symmetric W stays symmetric, so the average over those that are left is kept. Lost replicas hear nobody.
  */

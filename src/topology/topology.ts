@@ -5,7 +5,7 @@ import { parse } from '../base/schema.ts';
 import { type Kind, mostReplicas, type Round, type Rounds, weightRules } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
 import { kinds } from './kinds.ts';
-import { checkRule, type Mixing, mixingOf } from './mixing.ts';
+import { checkRule, columnStochastic, type Mixing, mixingOf } from './mixing.ts';
 
 const weights = z
   .enum(weightRules)
@@ -47,6 +47,8 @@ export interface Topology extends Pick<Rounds, 'exchangeable' | 'meanSquare'> {
   readonly period: number;
   round(step: number): Round;
   mixing(step: number): Mixing;
+  /** The mixing with columns that sum to 1, for push-sum. */
+  push(step: number): Mixing;
 }
 
 /** The kind with this name or alias, in any case. */
@@ -102,6 +104,7 @@ export function buildTopology(
   const index = (step: number) => (period === Number.POSITIVE_INFINITY ? step : step % period);
   const roundAt = remember((step) => round(step));
   const mixingAt = remember((step) => mixingOf(roundAt(step), rule, usual));
+  const pushAt = remember((step) => columnStochastic(roundAt(step)));
   const k = n === 1 ? undefined : kind.k?.(n, settings);
   return {
     kind: kind.name,
@@ -114,6 +117,7 @@ export function buildTopology(
     ...(meanSquare && rule === undefined && { meanSquare }),
     round: (step) => roundAt(index(step)),
     mixing: (step) => mixingAt(index(step)),
+    push: (step) => pushAt(index(step)),
   };
 }
 

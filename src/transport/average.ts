@@ -1,4 +1,4 @@
-import { columnShare, type Kernel } from '../kernel/kernel.ts';
+import { columnShare, type Kernel, type MixForm } from '../kernel/kernel.ts';
 import { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Channel, RankGroup } from './group.ts';
@@ -9,7 +9,7 @@ import type { SharedTransport } from './shared.ts';
 
 /** Averages over replicas, as in `Transport`. */
 export interface Average {
-  mix(mixing: Mixing, input: Rows, output: Rows): void;
+  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm): void;
   mean(input: Rows): Rows;
   announce(mixing: Mixing, input: Rows, replica: number): void;
 }
@@ -50,8 +50,8 @@ export function averageOver(
     return meeting.across(() => exchange(spread!));
   }
 
-  function mixAcross(mixing: Mixing, input: Rows, output: Rows): boolean {
-    const plan = membership.plans.mix(membership.surviving(mixing), input);
+  function mixAcross(mixing: Mixing, input: Rows, output: Rows, form: MixForm): boolean {
+    const plan = membership.plans.mix(membership.surviving(mixing), input, form);
     if (plan === 'mean') {
       if (!meanAcross(input)) return false;
       for (let i = first; i < last; i++) kernel.copy(output, i, meanRow, 0);
@@ -77,13 +77,13 @@ export function averageOver(
   }
 
   return {
-    mix(mixing, input, output) {
+    mix(mixing, input, output, form = 'sum') {
       if (!alone) {
-        while (!mixAcross(mixing, input, output));
+        while (!mixAcross(mixing, input, output, form));
         return;
       }
       meeting.meet();
-      kernel.mix(mixing, input, output, columns);
+      kernel.mix(mixing, input, output, columns, form);
       meeting.meet();
     },
     mean(input) {
@@ -99,7 +99,7 @@ export function averageOver(
       if (announced === undefined) return;
       Atomics.store(announced, replica - membership.division.first, 1);
       if (group === undefined) return;
-      const plan = membership.plans.mix(membership.surviving(mixing), input);
+      const plan = membership.plans.mix(membership.surviving(mixing), input, 'sum');
       if (plan !== 'mean') sendAhead(announced, plan.channel!, plan.sendsOf);
     },
   };

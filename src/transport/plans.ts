@@ -1,7 +1,7 @@
 import type { Block } from '../kernel/blocks.ts';
-import { type ColumnRange, columnShare } from '../kernel/kernel.ts';
+import { type ColumnRange, columnShare, type MixForm, programOf } from '../kernel/kernel.ts';
 import { type RowMemory, Rows } from '../kernel/memory.ts';
-import { isMean, type MixProgram, meanProgram, mixingProgram, sumProgram } from '../kernel/program.ts';
+import { isMean, type MixProgram, meanProgram, sumProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
 import { contribution, heldRows, pieces, rowExchange } from './exchange.ts';
@@ -40,7 +40,7 @@ const mostPlans = 64;
 /** What is kept ready between steps, made when it is first asked for. */
 export interface Plans {
   /** If W is the mean over all, that has a shorter way. */
-  mix(mixing: Mixing, input: Rows): MixPlan | 'mean';
+  mix(mixing: Mixing, input: Rows, form: MixForm): MixPlan | 'mean';
   mean(input: Rows): MeanPlan;
   /** The columns of which a rank adds up the means. */
   columnsOf(rank: number): ColumnRange;
@@ -52,14 +52,18 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
   const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
   const means = new Map<string, MeanPlan>();
 
-  function planOf(mixing: Mixing, input: Rows): MixPlan | 'mean' {
+  function planOf(mixing: Mixing, input: Rows, form: MixForm): MixPlan | 'mean' {
     let known = plans.get(mixing);
     if (known === undefined) {
       if (plans.size >= mostPlans) forget(plans.keys().next().value!);
       plans.set(mixing, (known = new Map()));
     }
-    let plan = known.get(input.name);
-    if (plan === undefined) known.set(input.name, (plan = isMean(mixing) ? 'mean' : planMix(mixing, input)));
+    const key = `${form} ${input.name}`;
+    let plan = known.get(key);
+    if (plan === undefined) {
+      const asMean = form === 'sum' && isMean(mixing);
+      known.set(key, (plan = asMean ? 'mean' : planMix(mixing, input, form)));
+    }
     return plan;
   }
 
@@ -87,11 +91,11 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
       .reduce((sum, each) => sum + memory.rows[each]!, 0);
   const everything: ColumnRange = [0, memory.columns];
 
-  function planMix(mixing: Mixing, input: Rows): MixPlan {
+  function planMix(mixing: Mixing, input: Rows, form: MixForm): MixPlan {
     const { sends, receives } = rowExchange(mixing, division);
     const received = receives.map(({ replica }): Block => ({ first: replica, size: 1 }));
     const held = heldRows(division, otherRows(input) + sumRows, [], 0, received);
-    const program = mixingProgram(mixing, { rows: [division.first, division.last], held, out: 0 });
+    const program = programOf[form](mixing, { rows: [division.first, division.last], held, out: 0 });
     const heard = new Rows(memory, 'heard');
     const counts = { replicas: division.replicas, shards: memory.shards.length };
     const message = (from: Rows, row: number, peer: number, replica: number) =>

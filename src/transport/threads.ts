@@ -48,6 +48,7 @@ function transportOver(shared: SharedTransport, thread: number, group: RankGroup
       return membership.division.present;
     },
     ...own,
+    matrices,
     rows(name) {
       const found = rows.get(name);
       if (found === undefined) throw new RangeError(`no matrix "${name}"; there are: ${matrices.join(', ')}`);

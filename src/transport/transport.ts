@@ -1,4 +1,4 @@
-import type { Kernel } from '../kernel/kernel.ts';
+import type { Kernel, MixForm } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 
@@ -25,12 +25,17 @@ export interface Transport {
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;
+  /** The names of its matrices. */
+  readonly matrices: readonly string[];
   /** Not collective: a matrix by its name, of which a worker reads and writes the rows of its own replicas, by their numbers. */
   rows(name: string): Rows;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
-  /** output_i ← Σ_j W_ij input_j for every replica, with `surviving(W)`. Waits for what the own replicas need from others. */
-  mix(mixing: Mixing, input: Rows, output: Rows): void;
+  /**
+   * output_i ← Σ_j W_ij input_j for every replica, or Σ_j W_ij (input_j − input_i), with `surviving(W)`. Waits for what the own
+   * replicas need from others.
+   */
+  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm): void;
   /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
   announce(mixing: Mixing, input: Rows, replica: number): void;
   /** Not collective: W without the replicas that are lost. */

@@ -156,7 +156,7 @@ describe('a checkpoint', () => {
     database.closeSync();
     rmSync(join(folder, 'runs', whole.id, 'result.json'));
     const [resumed] = await json('run', '--resume', whole.id);
-    const { seconds: _, stepMs: __, computeShare: ___, ...figures } = whole;
+    const { seconds: _, stepMs: __, computeShare: ___, trainingSeconds: ____, ...figures } = whole;
     expect(resumed).toMatchObject(figures);
     expect(readdirSync(checkpoints).sort()).toEqual(['step-10', 'step-20', 'step-30']);
   });

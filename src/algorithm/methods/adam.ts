@@ -30,7 +30,7 @@ export const cdAdam = method({
     ${step}
     x = x - eta*m/(sqrt(v) + tau)
     every period {
-      x = x + gamma*(W(h) - h)
+      x = x + gamma*pull(h)
       h += C(x - h)
     }`,
 });

@@ -10,10 +10,10 @@ export const d2 = method({
   rows: { c: 'zero' },
   needs: ['symmetric', 'static', 'above -1/3'],
   step: () => `
-    d = T(grad(x))
-    s = W(x - eta*d + c)
-    c = s - x + eta*d
-    x = s`,
+    x = x - eta*T(grad(x)) + c
+    v = pull(x)
+    c = c + v
+    x = x + v`,
 });
 
 export const exactDiffusion = method({
@@ -25,11 +25,10 @@ export const exactDiffusion = method({
   rows: { c: 'zero' },
   needs: ['symmetric', 'static'],
   step: () => `
-    d = T(grad(x))
-    s = x - eta*d + c
-    s = (s + W(s))/2
-    c = s - x + eta*d
-    x = s`,
+    x = x - eta*T(grad(x)) + c
+    v = pull(x)/2
+    c = c + v
+    x = x + v`,
 });
 
 export const extra = method({
@@ -42,8 +41,7 @@ export const extra = method({
   needs: ['symmetric', 'static'],
   step: () => `
     g = grad(x)
-    s = W(x)
-    k = x
-    x = s - eta*g + c
-    c = c + (s - k)/2`,
+    v = pull(x)
+    x = x + v - eta*g + c
+    c = c + v/2`,
 });

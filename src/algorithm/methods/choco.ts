@@ -3,8 +3,8 @@ import { method } from '../method.ts';
 import { consensusStep, positive, share, small } from '../settings.ts';
 
 const orders = {
-  'send-first': 'h += C(x - h); x = x + gamma*(W(h) - h)',
-  'mix-first': 'x = x + gamma*(W(h) - h); h += C(x - h)',
+  'send-first': 'h += C(x - h); x = x + gamma*pull(h)',
+  'mix-first': 'x = x + gamma*pull(h); h += C(x - h)',
 } as const;
 
 export const choco = method({
@@ -41,7 +41,7 @@ export const adaGossip = method({
   step: () => `
     x = x - eta*T(grad(x))
     h += C(x - h)
-    r = W(h) - h
+    r = pull(h)
     v = beta*v + (1 - beta)*r*r
     x = x + min(1, gamma/(sqrt(v/(1 - beta^(t + 1))) + epsilon))*r`,
 });

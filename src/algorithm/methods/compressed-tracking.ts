@@ -12,10 +12,10 @@ export const beer = method({
   needs: ['symmetric', 'static'],
   step: () => `
     g = grad(x)
-    v = v + gamma*(W(q) - q) + g - p
+    v = v + gamma*pull(q) + g - p
     p = g
     q += C(v - q)
-    x = x + gamma*(W(h) - h) - eta*v
+    x = x + gamma*pull(h) - eta*v
     h += C(x - h)`,
 });
 
@@ -34,7 +34,7 @@ export const lead = method({
     g = grad(x)
     k = h
     k += C(x - eta*g - c - k)
-    c = c + gamma*(k - W(k))/2
+    c = c - gamma*pull(k)/2
     h = (1 - alpha)*h + alpha*k
     x = x - eta*g - c`,
 });

@@ -22,6 +22,6 @@ export const dpsgd = method({
     localSteps: every(1, 'averagings'),
     finalMerge: z.boolean().default(false).describe('one exact average over all replicas at the end'),
   },
-  needs: ['doubly'],
+  needs: [],
   step: ({ order, finalMerge }) => `${orders[order]}${finalMerge ? '; last { x = mean(x) }' : ''}`,
 });

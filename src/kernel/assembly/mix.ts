@@ -11,6 +11,7 @@ const OCT: i32 = 3;
 const AVERAGE: i32 = 4;
 const WEIGHTED: i32 = 5;
 const REPEAT: i32 = 6;
+const DIFFERENCE: i32 = 7;
 
 /** Bytes of a row after which the next row of a group is visited: long enough for the prefetcher, short enough for the L1 cache. */
 const STRIP: usize = 512;
@@ -223,6 +224,25 @@ function weighted(table: usize, count: i32, rows: i32, out: usize, outStride: us
   }
 }
 
+/** Σ w (x_j − x_i): what one replica gains its neighbour loses, to the last bit, if the weights are symmetric. */
+function difference(own: usize, table: usize, count: i32, out: usize, bytes: usize): void {
+  const tableEnd = table + (<usize>count << 3);
+  for (let i: usize = 0; i < bytes; i += 32) {
+    const a = v128.load(own + i);
+    const b = v128.load(own + i, 16);
+    let s0 = f32x4.splat(0);
+    let s1 = f32x4.splat(0);
+    for (let j = table; j < tableEnd; j += 8) {
+      const p = load<usize>(j) + i;
+      const w = v128.load32_splat(j, 4);
+      s0 = f32x4.add(s0, f32x4.mul(w, f32x4.sub(v128.load(p), a)));
+      s1 = f32x4.add(s1, f32x4.mul(w, f32x4.sub(v128.load(p, 16), b)));
+    }
+    v128.store(out + i, s0);
+    v128.store(out + i, s1, 16);
+  }
+}
+
 function repeat(out: usize, outStride: usize, rows: i32, from: usize, bytes: usize): void {
   for (let strip: usize = 0; strip < bytes; strip += STRIP) {
     const length = min(STRIP, bytes - strip);
@@ -288,6 +308,16 @@ export function mix(
       }
       weighted(table, count, rows, out, outputStride, bytes);
       previous = out;
+    } else if (instruction == DIFFERENCE) {
+      const own = operand(program);
+      const count = load<i32>(program, 4);
+      program += 8;
+      for (let j = 0; j < count; j++) {
+        store<usize>(table + (<usize>j << 3), operand(program));
+        store<i32>(table + (<usize>j << 3), load<i32>(program, 4), 4);
+        program += 8;
+      }
+      difference(own, table, count, output + index * outputStride, bytes);
     } else if (instruction == REPEAT) {
       const rows = load<i32>(program);
       program += 4;

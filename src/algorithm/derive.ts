@@ -1,15 +1,35 @@
-import type { Plan } from './method.ts';
-import { readsOf, type Stage, writesOf } from './stage.ts';
+import { flatStages, readsOf, type Stage, writesOf } from './stage.ts';
+
+/** What follows from the stages of a method about its rows. */
+
+/**
+ * Rows that are the same on all replicas in every step, to the last bit: those that only means and other such rows are written to. What is mixed is
+ * equal only but for rounding.
+ */
+export function equalRows(stages: readonly Stage[], names: readonly string[]): ReadonlySet<string> {
+  const all = new Set(names);
+  let equal: ReadonlySet<string> = all;
+  for (;;) {
+    const keeps = (stage: Stage) =>
+      stage.do === 'mean' ||
+      ((stage.do === 'set' || stage.do === 'direction') &&
+        readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
+    const written = flatStages(stages)
+      .filter((stage) => !keeps(stage))
+      .flatMap(writesOf);
+    const next = new Set([...equal].filter((name) => !written.includes(name)));
+    if (next.size === equal.size) return equal;
+    equal = next;
+  }
+}
 
 /**
  * The rows that others know without being told: what compressed messages add up to, and what is computed from such rows alone. Whoever hears
  * a replica keeps a copy of them and does with it what the replica does.
  */
-export function memoriesOf({ stages, rows, scratch }: Plan): ReadonlySet<string> {
-  const flat = (list: readonly Stage[]): Stage[] =>
-    list.flatMap((stage) => (stage.do === 'when' ? [...flat(stage.inside), ...flat(stage.otherwise)] : [stage]));
-  const all = flat(stages);
-  const isRow = new Set([...Object.keys(rows), ...scratch]);
+export function memoryRows(stages: readonly Stage[], names: readonly string[]): ReadonlySet<string> {
+  const all = flatStages(stages);
+  const isRow = new Set(names);
   if (!all.some((stage) => stage.do === 'send')) return new Set();
   // x starts alike on all, but what starts as x and is never sent is no memory either: begin with all, take away what learns from others.
   let memories = new Set([...isRow].filter((name) => name !== 'x'));

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { compressorSchema } from './compressors.ts';
+import { type Method, type Plan, planOf } from './method.ts';
+import { findMethod, methods } from './methods.ts';
+import { flatStages } from './stage.ts';
+
+const compresses = (method: Method) => flatStages(planOf(method).stages).some((stage) => stage.do === 'send');
+
+/** The settings of one method, as in an experiment file. */
+function schemaOf(method: Method) {
+  return z.strictObject({
+    kind: z.enum([method.name, ...(method.aliases ?? [])]).describe(method.summary),
+    ...method.settings,
+    ...(compresses(method) ? { compressor: compressorSchema.prefault({ kind: 'top-k' }) } : {}),
+  });
+}
+
+type Member = ReturnType<typeof schemaOf>;
+
+/** How replicas step and average: one of the methods, with its settings. */
+export const algorithmSchema = z.discriminatedUnion('kind', methods.map(schemaOf) as [Member, ...Member[]]);
+export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
+
+/** The method that an experiment names, with its settings. */
+export function planFor({
+  kind,
+  compressor: _,
+  ...settings
+}: AlgorithmSettings & { readonly compressor?: unknown }): Plan {
+  return planOf(findMethod(kind), settings);
+}

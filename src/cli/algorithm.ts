@@ -1,0 +1,162 @@
+import { Command } from 'commander';
+import { z } from 'zod';
+import { stepOf } from '../algorithm/actions.ts';
+import { compressorSchema, rowCompressor } from '../algorithm/compressors.ts';
+import { planFacts, sentText } from '../algorithm/facts.ts';
+import { type Method, planOf } from '../algorithm/method.ts';
+import { findMethod, methods } from '../algorithm/methods.ts';
+import { requirements, unmetNeed } from '../algorithm/needs.ts';
+import { matricesOf } from '../algorithm/places.ts';
+import { trafficOf } from '../algorithm/sent.ts';
+import { UserError } from '../base/error.ts';
+import { override } from '../experiment/experiment.ts';
+import { meanDegree } from '../topology/summary.ts';
+import { buildTopology } from '../topology/topology.ts';
+import { jsonOption, setOption } from './options.ts';
+import { bytes, fields, number, table } from './print.ts';
+
+interface ShowOptions {
+  readonly set: string[];
+  readonly n: string;
+  readonly topology: string;
+  readonly parameters: string;
+  readonly json?: true;
+}
+
+/** What is derived from a method with its default settings. */
+function described(method: Method) {
+  const plan = planOf(method);
+  const facts = planFacts(plan);
+  return {
+    name: method.name,
+    aliases: method.aliases ?? [],
+    title: method.title,
+    summary: method.summary,
+    paper: method.paper,
+    keeps: [...Object.keys(method.rows ?? {}), ...Object.keys(method.numbers ?? {})],
+    sent: sentText(facts, plan),
+    needs: method.needs.map((need) => requirements[need].what),
+    usesOptimizer: facts.usesOptimizer,
+    usesTopology: facts.usesTopology,
+    keepsReplicasEqual: facts.keepsReplicasEqual,
+  };
+}
+
+function list(options: { json?: true }): void {
+  const all = methods.map(described);
+  if (options.json) {
+    console.log(JSON.stringify(all, null, 2));
+    return;
+  }
+  console.log(
+    table(
+      ['algorithm', 'keeps', 'sends', 'summary'],
+      all.map(({ name, keeps, sent, summary }) => [name, keeps.join(' ') || '–', sent, summary]),
+      ['keeps', 'sends', 'summary'],
+    ),
+  );
+  console.log('\nkeeps: rows besides the parameters x, each as large · sends: to each neighbour in a step');
+  console.log('formulas, settings, bytes of one: dbench algorithm show NAME');
+}
+
+function whole(text: string, option: string): number {
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new UserError(`${option} must be a whole number from 1, got "${text}"`);
+}
+
+/** A setting's default and what it is for. */
+function settingRows(method: Method): [string, string, string][] {
+  return Object.entries(method.settings as Record<string, z.ZodType>).map(([name, schema]) => {
+    const value = schema.safeParse(undefined).data;
+    return [name, String(value ?? '–'), schema.description ?? ''];
+  });
+}
+
+function show(name: string, options: ShowOptions): void {
+  const method = findMethod(name);
+  const [n, parameters] = [whole(options.n, '-n'), whole(options.parameters, '--parameters')];
+  const { compressor, ...settings } = options.set.reduce<unknown>(override, {}) as Record<string, unknown>;
+  const plan = planOf(method, settings);
+  const facts = planFacts(plan);
+  const topology = buildTopology({ kind: options.topology }, n, 1);
+  const compressed = rowCompressor(compressorSchema.parse(compressor ?? { kind: 'top-k' }), [0, parameters]).bytes;
+  const traffic = (t: number) =>
+    trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
+      replicas: n,
+      degree: meanDegree(topology),
+      columns: parameters,
+      compressedBytes: compressed,
+    });
+  const periods = [
+    1,
+    ...Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000),
+  ];
+  const steps = Math.min(
+    5000,
+    periods.reduce((product, period) => product * period, 1),
+  );
+  const sent = Array.from({ length: steps }, (_, t) => traffic(t).bytes).reduce((sum, each) => sum + each, 0) / steps;
+  const unmet = unmetNeed(method.needs, topology);
+  const formulas = method
+    .step(z.strictObject(method.settings).parse(settings) as never)
+    .split(/;|\n/)
+    .map((line) => line.trim())
+    .filter(Boolean);
+  const about = {
+    ...described(method),
+    step: formulas,
+    model: method.model ?? 'x',
+    matrices: matricesOf(plan),
+    bytesPerStep: sent,
+    unmetNeed: unmet?.problem ?? null,
+  };
+  if (options.json) {
+    console.log(JSON.stringify(about, null, 2));
+    return;
+  }
+  console.log(`${method.title} (${method.name}): ${method.summary}\n${method.paper}\n`);
+  console.log(`${formulas.map((line) => `    ${line}`).join('\n')}\n`);
+  console.log(
+    fields([
+      [
+        'keeps',
+        Object.entries({ ...method.rows, ...method.numbers })
+          .map(([row, start]) => `${row} (starts as ${start})`)
+          .join(', ') || 'nothing but x',
+      ],
+      ['model', method.model ?? 'x'],
+      ['needs', about.needs.join('; ') || 'nothing of the topology'],
+      [
+        'optimizer',
+        facts.usesOptimizer ? "T is the experiment's optimizer" : 'has its own rule: the experiment names none',
+      ],
+      ['sends', sentText(facts, plan)],
+      [
+        `on ${topology.kind}, n = ${n}`,
+        unmet === undefined
+          ? `${bytes(sent)} per replica and step with ${number(parameters)} parameters${facts.compresses ? `, ${bytes(compressed)} per message` : ''}`
+          : unmet.problem,
+      ],
+      ['memory', `${about.matrices} rows per replica`],
+    ]),
+  );
+  const rows = settingRows(method);
+  if (rows.length > 0) console.log(`\n${table(['setting', 'default', 'what it is'], rows, ['default', 'what it is'])}`);
+}
+
+export function command(): Command {
+  const algorithm = new Command('algorithm');
+  algorithm.command('list').description('all methods').addOption(jsonOption()).action(list);
+  algorithm
+    .command('show')
+    .description('the formulas of a method, what it keeps and needs, and its bytes')
+    .argument('<name>', 'as dbench algorithm list names it')
+    .addOption(setOption())
+    .option('-n, --n <replicas>', 'replicas', '16')
+    .option('--topology <kind>', 'to count bytes on', 'ring')
+    .option('--parameters <count>', 'size of the model', '79510')
+    .addOption(jsonOption())
+    .action(show);
+  return algorithm;
+}

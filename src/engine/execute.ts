@@ -1,0 +1,250 @@
+import { type Action, isExchange, keptRows, type StepActions } from '../algorithm/actions.ts';
+import type { RowCompressor } from '../algorithm/compressors.ts';
+import type { Plan } from '../algorithm/method.ts';
+import { type Placed, Places } from '../algorithm/places.ts';
+import { evaluate, type Formula } from '../base/formula.ts';
+import { Random } from '../base/random.ts';
+import { RowFormula } from '../kernel/formula.ts';
+import type { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import type { Transport } from '../transport/transport.ts';
+import type { Clock } from './clock.ts';
+import type { Outcome, Replicas } from './replicas.ts';
+
+/** When a step is, with which weights rows are mixed in it, and who looks on. */
+export interface Occasion {
+  readonly t: number;
+  /** W and its column-stochastic form. */
+  weights(by: 'W' | 'A' | 'pull'): Mixing;
+  /** What is about to be averaged. */
+  probe(rows: Rows): void;
+  /** All replicas have their gradients: in these rows, unless they were used at once. */
+  signal(gradients: Rows | undefined): void;
+  /** A row was averaged with the neighbours. */
+  mixed(action: Action): void;
+}
+
+/** Messages of one step draw different random numbers. */
+const mostSends = 8;
+
+/** What an executor works with. */
+export interface Machine {
+  readonly columns: number;
+  readonly clock: Clock;
+  readonly compressor: RowCompressor | undefined;
+  readonly seed: number;
+}
+
+type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'probe' | 'signal'>;
+type Of<K extends Action['do']> = Placed<Rows> & { readonly action: Extract<Action, { do: K }> };
+
+const isLocal = (action: Action) => !isExchange(action) && action.do !== 'probe' && action.do !== 'signal';
+
+/**
+ * Carries out the actions of steps on the replicas of one worker, together with the other workers. What needs nobody else is done
+ * for one replica after the other, while its rows are in the cache.
+ */
+export class Executor {
+  readonly places: Places<Rows>;
+  readonly #transport: Transport;
+  readonly #replicas: Replicas;
+  readonly #clock: Clock;
+  readonly #compressor: RowCompressor | undefined;
+  readonly #seed: number;
+  readonly #isRow: (name: string) => boolean;
+  /** A number of each own replica, by name. */
+  readonly numbers: Map<string, Float64Array>;
+  readonly #formulas = new Map<Formula, RowFormula>();
+  readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
+  outcomes: Outcome[] = [];
+  #scalars: ReadonlyMap<string, number> = new Map();
+  #t = 0;
+  /** Compressed messages so far in this step. */
+  #sends = 0;
+
+  constructor(plan: Plan, transport: Transport, replicas: Replicas, { columns, clock, compressor, seed }: Machine) {
+    this.places = new Places(
+      keptRows(plan),
+      transport.matrices.map((name) => transport.rows(name)),
+    );
+    this.#transport = transport;
+    this.#replicas = replicas;
+    this.#clock = clock;
+    this.#compressor = compressor;
+    this.#seed = seed;
+    const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
+    this.#isRow = (name) => rows.has(name);
+    const { first, last } = transport;
+    this.numbers = new Map(
+      Object.entries(plan.numbers).map(([name, from]) => [name, new Float64Array(last - first).fill(from)]),
+    );
+    this.#buffers = { x: new Float32Array(columns), gradient: new Float32Array(columns) };
+  }
+
+  async step({ actions, dead, scalars }: StepActions, occasion: Occasion): Promise<void> {
+    this.#scalars = scalars;
+    this.#t = occasion.t;
+    this.outcomes = [];
+    this.#sends = 0;
+    for (let at = 0; at < actions.length; ) {
+      const end = actions.findIndex((action, index) => index >= at && !isLocal(action));
+      const next = end < 0 ? actions.length : end;
+      const local = actions.slice(at, next).map((action, k) => this.places.place(action, dead[at + k]!));
+      if (local.length > 0) await this.#locally(local, actions.slice(next), occasion);
+      if (next < actions.length) await this.#together(this.places.place(actions[next]!, dead[next]!), occasion);
+      at = next + 1;
+    }
+  }
+
+  /** row ← W row once more. */
+  mixAgain(row: string, mixing: Mixing): void {
+    const { from, to } = this.places.again(row);
+    this.#clock.time('mix', () => this.#transport.mix(mixing, from, to));
+  }
+
+  /** The gradients of the step's batches at another row, in a matrix that is free until the next action. */
+  async gradientsAgain(row: string): Promise<Rows> {
+    const [from, to] = [this.places.of(row), this.places.spare];
+    for (let i = this.#transport.first; i < this.#transport.last; i++)
+      await this.#clock.time('compute', () => this.#replicas.gradientAgain(i, this.#t, from, to));
+    return to;
+  }
+
+  /** One replica after the other; what the next exchange sends may go as soon as it is there. */
+  async #locally(placed: readonly Placed<Rows>[], after: readonly Action[], occasion: Occasion): Promise<void> {
+    const next = after.find(({ do: kind }) => kind !== 'probe' && kind !== 'signal');
+    const sent =
+      next?.do === 'mix' && next.sort === 'row' && next.by !== 'pull' ? this.places.of(next.from) : undefined;
+    const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
+    for (let i = this.#transport.first; i < this.#transport.last; i++) {
+      for (const each of placed) await this.#local[each.action.do as Local](each as never, i);
+      if (sent !== undefined) this.#transport.announce(mixing!, sent, i);
+    }
+  }
+
+  readonly #local: { readonly [K in Local]: (placed: Of<K>, i: number) => void | Promise<void> } = {
+    adapt: async ({ rows, out }, i) => {
+      this.#load(i);
+      const work = () => this.#replicas.adapt(i, this.#t, this.#scalars.get('eta')!, rows.x!, out!);
+      this.outcomes.push(await this.#clock.time('compute', work));
+    },
+    gradient: async ({ action: { at, again }, rows, out }, i) => {
+      if (!again) this.#load(i);
+      const by = again ? 'gradientAgain' : 'gradient';
+      const outcome = await this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rows[at]!, out!));
+      if (!again) this.outcomes.push(outcome);
+    },
+    update: async ({ action, rows, out }, i) => {
+      rows[action.gradient]!.read(i, this.#buffers.gradient);
+      out!.write(i, await this.#optimize('update', rows.x!, i));
+    },
+    direction: async ({ action, rows, out }, i) => {
+      rows[action.gradient]!.read(i, this.#buffers.gradient);
+      out!.write(i, await this.#optimize('direction', rows.x!, i));
+    },
+    set: ({ action, rows, out }, i) => {
+      if (out === undefined) return;
+      let formula = this.#formulas.get(action.to);
+      if (formula === undefined) this.#formulas.set(action.to, (formula = new RowFormula(action.to, this.#isRow)));
+      const pass = formula;
+      this.#clock.time('compute', () => pass.run(out, i, rows, (name) => this.#number(name, i)));
+    },
+    setNumber: ({ action }, i) => {
+      const own = this.numbers.get(action.number) ?? this.#newNumber(action.number);
+      own[i - this.#transport.first] = evaluate(action.to, (name) => this.#number(name, i));
+    },
+    norm: ({ action, rows }, i) => {
+      const own = this.numbers.get(action.number) ?? this.#newNumber(action.number);
+      const row = rows[action.row]!;
+      this.#transport.kernel.norms(row, i, [0, row.columns], own.subarray(i - this.#transport.first));
+    },
+  };
+
+  #load(i: number): void {
+    this.#clock.time('data', () => this.#replicas.load(i, this.#t));
+  }
+
+  /** With the gradient in its buffer. */
+  #optimize(by: 'update' | 'direction', x: Rows, i: number): Promise<Float32Array> {
+    x.read(i, this.#buffers.x);
+    const { x: params, gradient } = this.#buffers;
+    const rate = this.#scalars.get('eta')!;
+    return this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rate, params, gradient));
+  }
+
+  #number(name: string, i: number): number {
+    return this.#scalars.get(name) ?? this.numbers.get(name)![i - this.#transport.first]!;
+  }
+
+  #newNumber(name: string): Float64Array {
+    const { first, last } = this.#transport;
+    const own = new Float64Array(last - first);
+    this.numbers.set(name, own);
+    return own;
+  }
+
+  async #together(placed: Placed<Rows>, occasion: Occasion): Promise<void> {
+    const { action, rows, out } = placed;
+    const transport = this.#transport;
+    switch (action.do) {
+      case 'probe':
+        return occasion.probe(rows[action.row]!);
+      case 'signal':
+        return occasion.signal(action.gradient === undefined ? undefined : rows[action.gradient]);
+      case 'mix': {
+        const mixing = occasion.weights(action.by);
+        const form = action.by === 'pull' ? 'difference' : 'sum';
+        if (action.sort === 'number') this.#mixNumbers(action.from, action.into, mixing);
+        else this.#clock.time('mix', () => transport.mix(mixing, rows[action.from]!, out!, form));
+        return occasion.mixed(action);
+      }
+      case 'mean': {
+        const mean = this.#clock.time('mix', () => transport.mean(rows[action.from]!));
+        for (let i = transport.first; i < transport.last; i++) transport.kernel.copy(out!, i, mean, 0);
+        // Nobody may begin the next mean or mix before all have read this one.
+        return transport.barrier();
+      }
+      case 'updateTogether': {
+        this.#clock.time('mix', () => transport.mean(rows[action.meanOf]!)).read(0, this.#buffers.gradient);
+        const next = await this.#optimize('update', rows.x!, transport.first);
+        for (let i = transport.first; i < transport.last; i++) out!.write(i, next);
+        return;
+      }
+      case 'send':
+        return this.#send(rows[action.row]!, rows[action.memory]!);
+      default:
+        throw new RangeError(`"${action.do}" needs nobody else`);
+    }
+  }
+
+  /** Sums of few numbers, with the weights as kernels round them. */
+  #mixNumbers(from: string, into: string, mixing: Mixing): void {
+    const { first, last } = this.#transport;
+    const all = this.#transport.gather(this.numbers.get(from)!, 1);
+    const { start, source, weight } = this.#transport.surviving(mixing);
+    const own = this.numbers.get(into) ?? this.#newNumber(into);
+    for (let i = first; i < last; i++) {
+      let sum = 0;
+      for (let e = start[i]!; e < start[i + 1]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
+      own[i - first] = sum;
+    }
+  }
+
+  /** memory += C(row − memory): the replica decodes its own message, as those who hear it do. */
+  #send(row: Rows, memory: Rows): void {
+    const compressor = this.#compressor!;
+    const { first, last } = this.#transport;
+    const message = new Uint8Array(compressor.bytes);
+    const { x: values, gradient: kept } = this.#buffers;
+    for (let i = first; i < last; i++) {
+      row.read(i, values);
+      memory.read(i, kept);
+      for (let c = 0; c < values.length; c++) values[c]! -= kept[c]!;
+      const random = () => new Random(this.#seed, 'compress', i, mostSends * this.#t + this.#sends);
+      compressor.encode(values, message, random());
+      compressor.decode(message, kept, random());
+      memory.write(i, kept);
+    }
+    this.#sends += 1;
+  }
+}

@@ -1,0 +1,166 @@
+import { expect, it } from 'vitest';
+import { planOf } from '../../src/algorithm/method.ts';
+import { methods } from '../../src/algorithm/methods.ts';
+import { interpret, type Matrix, type Problem } from '../../src/algorithm/reference.ts';
+import { alone, complete, compressors, gradient, n, problem, ring } from './oracle.ts';
+
+/** A method with settings, on the oracle problem changed in some way. */
+type Case = readonly [method: string, settings?: Readonly<Record<string, unknown>>, changed?: Partial<Problem>];
+
+const plan = ([name, settings]: Case) => planOf(methods.find((method) => method.name === name)!, settings);
+
+/** The models of every replica after each of 30 steps, one after the other. */
+function path(given: Case): number[][] {
+  const steps: number[][] = [];
+  interpret(plan(given), { ...problem, ...given[2] }, 30, (_, { model }) => {
+    steps.push(model.flatMap((row) => [...row]));
+  });
+  return steps;
+}
+
+const on = (weights: Matrix): Partial<Problem> => ({ weights: () => weights, columns: () => weights });
+const exact = { compress: compressors.identity };
+const half = ring.map((row, i) => row.map((w, j) => (w + (i === j ? 1 : 0)) / 2));
+const never = 1_000_000;
+const order = (name: string) => ({ order: name });
+
+/** What special cases are, as published or as follows from the formulas. */
+const equalities: readonly [title: string, one: Case, other: Case][] = [
+  ['D-PSGD on the complete topology is centralized', ['dpsgd', {}, on(complete)], ['centralized']],
+  ['D-PSGD without neighbours is local', ['dpsgd', {}, on(alone)], ['local-sgd', { period: never }]],
+  [
+    'DSGD-AC that averages fully is D-PSGD while communicating',
+    ['dsgd-ac', { gammaMin: 1 }],
+    ['dpsgd', order('adapt-while-communicating')],
+  ],
+  ['DSGD-AC that does not average is local', ['dsgd-ac', { etaMax: 1e9 }], ['local-sgd', { period: never }]],
+  ['QG-DSGDm without momentum is D-PSGD', ['qg-dsgdm', { beta: 0 }], ['dpsgd']],
+  ['GUT without tracking combines, then adapts', ['gut', { mu: 0 }], ['dpsgd', order('combine-then-adapt')]],
+  ['QG-GUTm without both too', ['qg-gutm', { mu: 0, beta: 0 }], ['dpsgd', order('combine-then-adapt')]],
+  ['DecentLaM without momentum is D-PSGD', ['decentlam', { beta: 0 }], ['dpsgd']],
+  [
+    'CD-Adam uncompressed steps around the average',
+    ['cd-adam', { beta1: 0, beta2: 0, tau: 1, gamma: 1 }, exact],
+    ['dpsgd', order('adapt-while-communicating'), { direction: (_, g) => g.map((v) => v / (Math.abs(v) + 1)) }],
+  ],
+  ['SGP with doubly stochastic weights is D-PSGD', ['sgp', {}, on(ring)], ['dpsgd']],
+  ['CHOCO uncompressed is D-PSGD', ['choco', { gamma: 1 }, exact], ['dpsgd']],
+  [
+    'CHOCO uncompressed, mixing first, averages while communicating',
+    ['choco', { gamma: 1, ...order('mix-first') }, exact],
+    ['dpsgd', order('adapt-while-communicating')],
+  ],
+  [
+    'AdaGossip without limit is CHOCO',
+    ['adagossip', { gamma: 1e12 }, { compress: compressors.top2 }],
+    ['choco', { gamma: 1 }, { compress: compressors.top2 }],
+  ],
+  ['BEER uncompressed is DIGing', ['beer', { gamma: 1 }, exact], ['diging']],
+  ['LEAD uncompressed is exact diffusion', ['lead', {}, exact], ['exact-diffusion']],
+  ['D² with half the weights is exact diffusion', ['d2', {}, on(half)], ['exact-diffusion']],
+  ['DSGT on the complete topology is centralized', ['dsgt', {}, on(complete)], ['centralized']],
+  ['momentum tracking without momentum is DIGing', ['momentum-tracking', { beta: 0 }], ['diging']],
+  ['Gossip-PGA in every step is the complete topology', ['gossip-pga', { period: 1 }], ['dpsgd', {}, on(complete)]],
+  ['Gossip-PGA never is D-PSGD', ['gossip-pga', { period: never }], ['dpsgd']],
+  [
+    'Gossip-PGA without neighbours is local SGD',
+    ['gossip-pga', { period: 4 }, on(alone)],
+    ['local-sgd', { period: 4 }],
+  ],
+  ['SlowMo without momentum is local SGD', ['slowmo', { period: 4, beta: 0 }], ['local-sgd', { period: 4 }]],
+  [
+    'DiLoCo with a plain outer step is local SGD',
+    ['diloco', { period: 4, rho: 1, mu: 0 }],
+    ['local-sgd', { period: 4 }],
+  ],
+  [
+    'NoLoCo among all without momentum is local SGD',
+    ['noloco', { period: 4, rho: 1, mu: 0 }, on(complete)],
+    ['local-sgd', { period: 4 }],
+  ],
+  ['DFedAvgM in every step is D-PSGD', ['dfedavgm', { period: 1 }], ['dpsgd']],
+  ['DFedSAM without perturbation is DFedAvgM', ['dfedsam', { period: 4, rho: 0 }], ['dfedavgm', { period: 4 }]],
+  ['local steps of D-PSGD are DFedAvg', ['dpsgd', { localSteps: 4 }], ['dfedavgm', { period: 4, beta: 0 }]],
+];
+
+it.each(equalities)('%s', (_, one, other) => {
+  const [a, b] = [path(one), path(other)];
+  const far = Math.max(...a.flatMap((row, t) => row.map((value, k) => Math.abs(value - b[t]![k]!))));
+  expect(far).toBeLessThan(1e-11);
+});
+
+it('combining first is adapting first, seen half a step later', () => {
+  const mixed = path(['dpsgd', { order: 'combine-then-adapt' }]).map((row) =>
+    ring.flatMap((weights) =>
+      Array.from({ length: 8 }, (_, c) => weights.reduce((sum, w, j) => sum + w * row[8 * j + c]!, 0)),
+    ),
+  );
+  path(['dpsgd']).forEach((row, t) => {
+    row.forEach((value, k) => {
+      expect(mixed[t]![k]).toBeCloseTo(value, 12);
+    });
+  });
+});
+
+it('quantized push-sum, uncompressed, is D-PSGD a step later', () => {
+  const [pushed, plain] = [path(['quantized-push-sum', {}, { ...on(ring), ...exact }]), path(['dpsgd'])];
+  for (let t = 0; t + 1 < pushed.length; t++)
+    plain[t]!.forEach((value, k) => {
+      expect(pushed[t + 1]![k]).toBeCloseTo(value, 12);
+    });
+});
+
+/** Alone, with W = (1): every method is the plain optimizer, or its own momentum and Adam without anybody to average with. */
+const single: Partial<Problem> = {
+  n: 1,
+  weights: () => [[1]],
+  columns: () => [[1]],
+  gradient,
+  compress: compressors.identity,
+};
+const plainAlone = path(['local-sgd', { period: never }, single]);
+const ownRule = [
+  'qg-dsgdm',
+  'qg-gutm',
+  'decentlam',
+  'd-adam',
+  'cd-adam',
+  'dadam',
+  'momentum-tracking',
+  'slowmo',
+  'diloco',
+  'noloco',
+  'dfedavgm',
+  'dfedsam',
+  'quantized-push-sum',
+];
+
+it.each(methods.map(({ name }) => name).filter((name) => !ownRule.includes(name)))(
+  'one replica under %s is plain SGD',
+  (name) => {
+    path([name, {}, single]).forEach((row, t) => {
+      row.forEach((value, k) => {
+        expect(value).toBeCloseTo(plainAlone[t]![k]!, 11);
+      });
+    });
+  },
+);
+
+it.each([
+  ['qg-dsgdm', { beta: 0 }],
+  ['qg-gutm', { beta: 0, mu: 0 }],
+  ['decentlam', { beta: 0 }],
+  ['momentum-tracking', { beta: 0 }],
+  ['slowmo', { beta: 0, period: 4 }],
+  ['diloco', { mu: 0, rho: 1, period: 4 }],
+  ['noloco', { mu: 0, rho: 1, period: 4 }],
+  ['dfedavgm', { beta: 0 }],
+  ['dfedsam', { beta: 0, rho: 0 }],
+])('so it is under %s without its momentum', (name, settings) => {
+  expect(n).toBe(8);
+  path([name, settings, single]).forEach((row, t) => {
+    row.forEach((value, k) => {
+      expect(value).toBeCloseTo(plainAlone[t]![k]!, 11);
+    });
+  });
+});
