@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { algorithmFormulas, algorithmTable } from './docs/algorithms.ts';
 import { commandReference } from './docs/commands.ts';
 import { settingsReference } from './docs/settings.ts';
 import { tableReference } from './docs/tables.ts';
@@ -9,6 +10,8 @@ const folder = new URL('../docs/', import.meta.url);
 
 /** What is written by this script, into the pages of docs/ that ask for it by name. */
 const parts: Readonly<Record<string, () => string | Promise<string>>> = {
+  algorithms: algorithmTable,
+  formulas: algorithmFormulas,
   settings: settingsReference,
   commands: commandReference,
   tables: tableReference,

@@ -43,6 +43,8 @@ export function method<Shape extends z.ZodRawShape>(definition: Method<Shape>): 
 /** A method with its settings: what the engine executes and all the rest is derived from. */
 export interface Plan {
   readonly method: Method;
+  /** The text of its step. */
+  readonly text: string;
   readonly stages: readonly Stage[];
   /** Sets the row `model`, if it is not simply x. */
   readonly model: readonly Stage[];
@@ -74,7 +76,8 @@ export function planOf(method: Method, given: Readonly<Record<string, unknown>> 
   if (twice !== undefined) throw new UserError(`method ${method.name}: the name "${twice[0]}" is used twice`);
   const known = Object.fromEntries(sorts);
   try {
-    const { stages, names } = stagesOf(method.step(settings), known);
+    const text = method.step(settings);
+    const { stages, names } = stagesOf(text, known);
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
     const carried = carriedOver([...stages, ...model]);
     for (const name of carried)
@@ -87,6 +90,7 @@ export function planOf(method: Method, given: Readonly<Record<string, unknown>> 
     const all = [...Object.keys(rows), ...scratch];
     return {
       method,
+      text,
       stages,
       model,
       modelRow: model.length === 0 ? 'x' : 'model',

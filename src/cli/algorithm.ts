@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { stepOf } from '../algorithm/actions.ts';
 import { compressorSchema, rowCompressor } from '../algorithm/compressors.ts';
 import { planFacts, sentText } from '../algorithm/facts.ts';
@@ -98,8 +98,7 @@ function show(name: string, options: ShowOptions): void {
   );
   const sent = Array.from({ length: steps }, (_, t) => traffic(t).bytes).reduce((sum, each) => sum + each, 0) / steps;
   const unmet = unmetNeed(method.needs, topology);
-  const formulas = method
-    .step(z.strictObject(method.settings).parse(settings) as never)
+  const formulas = plan.text
     .split(/;|\n/)
     .map((line) => line.trim())
     .filter(Boolean);

@@ -16,7 +16,7 @@ const margin = 0.5;
 /** What the others are held against: everyone averaging with everyone, or else centralized training. */
 const baselines: readonly ((experiment: Experiment) => boolean)[] = [
   ({ algorithm, topology }) => factsOf(algorithm).usesTopology && topology.kind === 'complete',
-  ({ algorithm }) => !factsOf(algorithm).usesTopology,
+  ({ algorithm }) => factsOf(algorithm).keepsReplicasEqual,
 ];
 
 const points = ({ summary }: Ended) => 100 * summary.accuracy!.mean;

@@ -8,7 +8,7 @@ import type { Comparison, Group, Report, Scaling } from './report.ts';
 import { plannedSteps } from './run.ts';
 import { describe, differences, taskOf } from './settings.ts';
 
-const decentralized = ({ experiment }: Seeds) => factsOf(experiment.algorithm).usesTopology;
+const decentralized = ({ experiment }: Seeds) => !factsOf(experiment.algorithm).keepsReplicasEqual;
 
 /** Indices of groups with the same task at the same scale. */
 export const comparable = (parts: readonly Seeds[]): number[][] =>

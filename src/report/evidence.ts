@@ -34,14 +34,15 @@ export function seedsMissing(facts: Facts, members: readonly Group[]): string | 
 /** Whether its accuracy is final. */
 export const counts = (group: Group) => group.complete > 0 && group.accuracy !== null;
 
-/** Groups with that topology and no consensus control, or the centralized ones. */
+/** Groups that average plainly on that topology, without consensus control, or the centralized ones. */
 export const ofKind = ({ runs, groups }: Facts, comparison: Comparison, kind: string): Group[] =>
   comparison.groups
     .map((index) => groups[index]!)
     .filter((group) => {
       const { algorithm, topology, consensus } = runs[group.runs[0]!]!.experiment;
       if (!counts(group) || consensus.kind !== 'none') return false;
-      return (factsOf(algorithm).usesTopology ? topology.kind : 'centralized') === kind;
+      const { keepsReplicasEqual, controllable } = factsOf(algorithm);
+      return keepsReplicasEqual ? kind === 'centralized' : controllable && topology.kind === kind;
     });
 
 /** Better by more than the margin, and by more than the interval if there is one. */
