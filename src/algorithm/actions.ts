@@ -1,7 +1,15 @@
 import { isDeepStrictEqual } from 'node:util';
 import { evaluate, type Formula } from '../base/formula.ts';
 import type { Plan } from './method.ts';
-import { type Stage, readsOf as stageReads, stagesAt, writesOf as stageWrites } from './stage.ts';
+import {
+  conditionsIn,
+  type Holds,
+  holdsAt,
+  type Stage,
+  readsOf as stageReads,
+  stagesAt,
+  writesOf as stageWrites,
+} from './stage.ts';
 
 /**
  * What the engine does in one step: the stages of that step, with those taken together that one program computes, and the place where
@@ -168,20 +176,29 @@ export interface Wishes {
   readonly apart?: boolean;
 }
 
-/** The actions of a step. */
-export function stepOf(
-  plan: Plan,
-  { last, ...clock }: Moment,
-  { signal = false, apart = false }: Wishes = {},
-): StepActions {
+type Compiled = Pick<StepActions, 'actions' | 'dead'>;
+const compiled = new WeakMap<Plan, Map<string, Compiled>>();
+
+/** The actions of a step; compiled once for each set of conditions that hold. */
+export function stepOf(plan: Plan, { last, ...clock }: Moment, wishes: Wishes = {}): StepActions {
   const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
   const scalar = (name: string) => scalars.get(name)!;
-  const stages = stagesAt([...plan.stages, ...plan.model], { t: clock.t, last, scalar });
+  const holds = holdsAt({ t: clock.t, last, scalar });
+  for (const stage of stagesAt(plan.stages, holds))
+    if (stage.do === 'setScalar') scalars.set(stage.scalar, evaluate(stage.to, scalar));
+  const known = compiled.get(plan) ?? new Map<string, Compiled>();
+  compiled.set(plan, known);
+  const key = JSON.stringify([conditionsIn(plan.stages).map(holds), wishes]);
+  const step = known.get(key) ?? compile(plan, holds, wishes);
+  known.set(key, step);
+  return { ...step, scalars };
+}
+
+function compile(plan: Plan, holds: Holds, { signal = false, apart = false }: Wishes): Compiled {
+  const stages = stagesAt([...plan.stages, ...plan.model], holds);
   const actions = stages.flatMap((stage): Action[] => {
-    if (stage.do === 'gradient' && signal && apart) return [stage, { do: 'signal', gradient: stage.into }];
-    if (stage.do !== 'setScalar') return [stage];
-    scalars.set(stage.scalar, evaluate(stage.to, scalar));
-    return [];
+    if (stage.do === 'setScalar') return [];
+    return stage.do === 'gradient' && signal && apart ? [stage, { do: 'signal', gradient: stage.into }] : [stage];
   });
   const kept = keptRows(plan);
   const together = fused(actions, kept, plan.equal, apart).flatMap((action): Action[] =>
@@ -192,5 +209,5 @@ export function stepOf(
   const dead = all.map((action, at) =>
     [...new Set([...readsOf(action), ...writesOf(action)])].filter((name) => !live[at]!.has(name)),
   );
-  return { actions: all, dead, scalars };
+  return { actions: all, dead };
 }

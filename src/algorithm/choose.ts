@@ -21,11 +21,13 @@ type Member = ReturnType<typeof schemaOf>;
 export const algorithmSchema = z.discriminatedUnion('kind', methods.map(schemaOf) as [Member, ...Member[]]);
 export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
 
-/** The method that an experiment names, with its settings. */
-export function planFor({
-  kind,
-  compressor: _,
-  ...settings
-}: AlgorithmSettings & { readonly compressor?: unknown }): Plan {
-  return planOf(findMethod(kind), settings);
+const plans = new Map<string, Plan>();
+
+/** The method that an experiment names, with its settings; made once for each. */
+export function planFor(algorithm: AlgorithmSettings): Plan {
+  const { kind, compressor: _, ...settings } = algorithm as AlgorithmSettings & { readonly compressor?: unknown };
+  const key = JSON.stringify([kind, settings]);
+  const plan = plans.get(key) ?? planOf(findMethod(kind), settings);
+  plans.set(key, plan);
+  return plan;
 }

@@ -1,6 +1,6 @@
 import { evaluate } from '../base/formula.ts';
 import type { Plan } from './method.ts';
-import { type Stage, stagesAt } from './stage.ts';
+import { holdsAt, type Stage, stagesAt } from './stage.ts';
 
 /** A method's stages on float64 arrays: slow, plain, and the oracle of the engine. Not part of the package. */
 
@@ -138,7 +138,8 @@ export function interpret(
       .set('t', t)
       .set('eta', problem.rate(t))
       .set('etaBefore', problem.rate(Math.max(0, t - 1)));
-    const stages = stagesAt(plan.stages, { t, last: t + 1 === steps, scalar: (name) => scalars.get(name)! });
+    const holds = holdsAt({ t, last: t + 1 === steps, scalar: (name) => scalars.get(name)! });
+    const stages = stagesAt(plan.stages, holds);
     for (const stage of stages) execute(stage, t);
     // One round of the topology for all rows that are mixed in a step.
     if (stages.some((stage) => stage.do === 'mix')) gossips += 1;

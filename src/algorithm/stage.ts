@@ -174,17 +174,36 @@ export function stagesOf(
 
 const isWord = (name: string) => /^[a-z]{3}/.test(name);
 
-/** The stages of step t, conditions decided. */
-export function stagesAt(
-  stages: readonly Stage[],
-  { t, last, scalar }: { readonly t: number; readonly last: boolean; readonly scalar: (name: string) => number },
-): readonly Exclude<Stage, { do: 'when' }>[] {
-  const holds = (when: When) =>
-    when === 'first' ? t === 0 : when === 'last' ? last : (t + 1) % scalar(when.every) === 0;
+/** Whether a condition holds in a step. */
+export type Holds = (when: When) => boolean;
+
+/** The stages of a step, conditions decided. */
+export function stagesAt(stages: readonly Stage[], holds: Holds): readonly Exclude<Stage, { do: 'when' }>[] {
   return stages.flatMap((stage) =>
-    stage.do !== 'when' ? [stage] : stagesAt(holds(stage.when) ? stage.inside : stage.otherwise, { t, last, scalar }),
+    stage.do === 'when' ? stagesAt(holds(stage.when) ? stage.inside : stage.otherwise, holds) : [stage],
   );
 }
+
+/** The conditions in stages. */
+export function conditionsIn(stages: readonly Stage[]): readonly When[] {
+  return stages.flatMap((stage) =>
+    stage.do === 'when' ? [stage.when, ...conditionsIn([...stage.inside, ...stage.otherwise])] : [],
+  );
+}
+
+/** What holds in step t; `every H` counts from 1, so that it holds first after H steps. */
+export const holdsAt =
+  ({
+    t,
+    last,
+    scalar,
+  }: {
+    readonly t: number;
+    readonly last: boolean;
+    readonly scalar: (name: string) => number;
+  }): Holds =>
+  (when) =>
+    when === 'first' ? t === 0 : when === 'last' ? last : (t + 1) % scalar(when.every) === 0;
 
 /** What a stage reads and writes, rows, numbers and scalars alike; `T` moves row x. */
 export function readsOf(stage: Stage): readonly string[] {
