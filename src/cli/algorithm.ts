@@ -8,12 +8,12 @@ import { findMethod, methods } from '../algorithm/methods.ts';
 import { requirements, unmetNeed } from '../algorithm/needs.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { trafficOf } from '../algorithm/sent.ts';
-import { UserError } from '../base/error.ts';
 import { override } from '../experiment/experiment.ts';
 import { meanDegree } from '../topology/summary.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { jsonOption, setOption } from './options.ts';
 import { bytes, fields, number, table } from './print.ts';
+import { wholeNumber } from './settings.ts';
 
 interface ShowOptions {
   readonly set: string[];
@@ -59,12 +59,6 @@ function list(options: { json?: true }): void {
   console.log('formulas, settings, bytes of one: dbench algorithm show NAME');
 }
 
-function whole(text: string, option: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value) && value >= 1) return value;
-  throw new UserError(`${option} must be a whole number from 1, got "${text}"`);
-}
-
 /** A setting's default and what it is for. */
 function settingRows(method: Method): [string, string, string][] {
   return Object.entries(method.settings as Record<string, z.ZodType>).map(([name, schema]) => {
@@ -75,7 +69,7 @@ function settingRows(method: Method): [string, string, string][] {
 
 function show(name: string, options: ShowOptions): void {
   const method = findMethod(name);
-  const [n, parameters] = [whole(options.n, '-n'), whole(options.parameters, '--parameters')];
+  const [n, parameters] = [wholeNumber('-n')(options.n), wholeNumber('--parameters')(options.parameters)];
   const { compressor, ...settings } = options.set.reduce<unknown>(override, {}) as Record<string, unknown>;
   const plan = planOf(method, settings);
   const facts = planFacts(plan);
