@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { equalRows, memoryRows } from './derive.ts';
 import type { Need } from './needs.ts';
-import { carriedOver, clockNames, type Sort, type Stage, stagesOf } from './stage.ts';
+import { stagesOf } from './read.ts';
+import { carriedOver, clockNames, type Sort, type Stage } from './stage.ts';
 
 /**
  * A method as its paper writes it: rows that each replica keeps from step to step, what it needs of the topology, and the formulas of a step.

@@ -1,0 +1,137 @@
+import { UserError } from '../base/error.ts';
+import { type Formula, namesIn, operations } from '../base/formula.ts';
+import { clockNames, type Sort, type Stage } from './stage.ts';
+import { type Line, parseStep } from './text.ts';
+
+const rank: Readonly<Record<Sort, number>> = { scalar: 0, number: 1, row: 2 };
+const sorts: readonly Sort[] = ['scalar', 'number', 'row'];
+
+/** Reads the text of a step into stages: what is nested in a formula and needs a stage of its own gets a scratch row before it. */
+export function stagesOf(
+  text: string,
+  known: Readonly<Record<string, Sort>>,
+): { readonly stages: readonly Stage[]; readonly names: Readonly<Record<string, Sort>> } {
+  const names = new Map<string, Sort>(Object.entries(known));
+  let scratch = 0;
+
+  function compile(lines: readonly Line[]): Stage[] {
+    return lines.flatMap((line): Stage[] => {
+      const stages: Stage[] = [];
+      const fail = (why: string): never => {
+        throw new UserError(`line ${line.line}: ${why}`);
+      };
+      const temporary = (sort: Sort): string => {
+        const name = `${sort} ${++scratch}`;
+        names.set(name, sort);
+        return name;
+      };
+      const sortOf = (formula: Formula): Sort =>
+        sorts[Math.max(0, ...namesIn(formula).map((name) => rank[names.get(name)!]))]!;
+
+      /** The row that a formula names, or a scratch row that is set to it. */
+      const rowOf = (formula: Formula): string => {
+        const flat = flatten(formula);
+        if ('name' in flat && names.get(flat.name) === 'row') return flat.name;
+        if (sortOf(flat) !== 'row') fail('a row is expected here, as in W(x)');
+        const row = temporary('row');
+        stages.push({ do: 'set', row, to: flat });
+        return row;
+      };
+
+      /** Replaces what needs a stage of its own by the row or number it leaves; `into` is where the result may go at once. */
+      const flatten = (formula: Formula, into?: string): Formula => {
+        if ('value' in formula) return formula;
+        if ('name' in formula) {
+          if (!names.has(formula.name))
+            fail(`"${formula.name}" is not known; a row that is read before it is set needs a start value in rows`);
+          return formula;
+        }
+        const { op, of } = formula;
+        const target = (sort: Sort): string => {
+          if (into !== undefined && !names.has(into)) names.set(into, sort);
+          return into !== undefined && names.get(into) === sort ? into : temporary(sort);
+        };
+        const one = () => (of.length === 1 ? of[0]! : fail(`${op} takes one argument, got ${of.length}`));
+        switch (op) {
+          case 'grad':
+          case 'again': {
+            const at = rowOf(one());
+            const result = target('row');
+            stages.push({ do: 'gradient', at, into: result, again: op === 'again' });
+            return { name: result };
+          }
+          case 'T': {
+            const gradient = rowOf(one());
+            const result = target('row');
+            stages.push({ do: 'direction', gradient, into: result });
+            return { name: result };
+          }
+          case 'W':
+          case 'A':
+          case 'pull': {
+            const flat = flatten(one());
+            const number = 'name' in flat && names.get(flat.name) === 'number';
+            const from = number ? (flat as { name: string }).name : rowOf(flat);
+            const result = target(number ? 'number' : 'row');
+            stages.push({ do: 'mix', from, into: result, by: op, sort: number ? 'number' : 'row' });
+            return { name: result };
+          }
+          case 'mean': {
+            const from = rowOf(one());
+            const result = target('row');
+            stages.push({ do: 'mean', from, into: result });
+            return { name: result };
+          }
+          case 'norm': {
+            const row = rowOf(one());
+            const result = target('number');
+            stages.push({ do: 'norm', number: result, row });
+            return { name: result };
+          }
+          case 'C':
+            return fail('a compressed message is added to a memory, as in h += C(x - h)');
+        }
+        const count = operations[op]?.length;
+        if (count === undefined)
+          fail(
+            `"${op}" is not a function; there are grad, again, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+          );
+        if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
+        return { op, of: of.map((part) => flatten(part)) };
+      };
+
+      if ('when' in line) {
+        const { when } = line;
+        if (typeof when === 'object' && names.get(when.every) !== 'scalar')
+          fail(`every ${when.every}: "${when.every}" is not a setting`);
+        return [{ do: 'when', when, inside: compile(line.inside), otherwise: compile(line.otherwise) }];
+      }
+      if ('send' in line) {
+        const { send: memory, message } = line;
+        const difference = 'op' in message && message.op === '-' ? message.of : undefined;
+        const [sent, subtracted] = difference ?? [];
+        if (sent === undefined || subtracted === undefined || !('name' in subtracted) || subtracted.name !== memory)
+          fail(`what is added to a memory is the compressed difference to it, as in ${memory} += C(x - ${memory})`);
+        if (names.get(memory) !== 'row') fail(`"${memory}" is no row`);
+        const row = rowOf(sent!);
+        stages.push({ do: 'send', memory, row });
+        return stages;
+      }
+      const { set: name } = line;
+      if (clockNames.some((each) => each === name) || known[name] === 'scalar') fail(`"${name}" cannot be set`);
+      const to = flatten(line.to, name);
+      if ('name' in to && to.name === name) return stages;
+      const sort = names.get(name) ?? sortOf(to);
+      if (rank[sortOf(to)] > rank[sort]) fail(`"${name}" is a ${sort}, but what it is set to is a ${sortOf(to)}`);
+      names.set(name, sort);
+      if (sort === 'row') stages.push({ do: 'set', row: name, to });
+      else if (sort === 'number') stages.push({ do: 'setNumber', number: name, to });
+      else stages.push({ do: 'setScalar', scalar: name, to });
+      return stages;
+    });
+  }
+  const stages = compile(parseStep(text));
+  return { stages, names: Object.fromEntries(names) };
+}
+
+const isWord = (name: string) => /^[a-z]{3}/.test(name);
