@@ -3,7 +3,7 @@ import { stepOf } from './actions.ts';
 import { planOf } from './method.ts';
 import { methods } from './methods.ts';
 import { matricesOf } from './places.ts';
-import { trafficOf } from './sent.ts';
+import { trafficOf } from './traffic.ts';
 
 const plan = (name: string, settings = {}) => planOf(methods.find((method) => method.name === name)!, settings);
 const moment = { t: 0, last: false, eta: 0.1, etaBefore: 0.1 };

@@ -7,7 +7,7 @@ import { type Method, planOf } from '../algorithm/method.ts';
 import { findMethod, methods } from '../algorithm/methods.ts';
 import { requirements, unmetNeed } from '../algorithm/needs.ts';
 import { matricesOf } from '../algorithm/places.ts';
-import { trafficOf } from '../algorithm/sent.ts';
+import { trafficOf } from '../algorithm/traffic.ts';
 import { override } from '../experiment/experiment.ts';
 import { meanDegree } from '../topology/summary.ts';
 import { buildTopology } from '../topology/topology.ts';

@@ -7,8 +7,7 @@ import {
   observeChange,
   usesGradients,
 } from '../algorithm/consensus.ts';
-import type { Traffic } from '../algorithm/sent.ts';
-import { distanceTraffic, numbersTraffic, scatteredMeanTraffic } from '../algorithm/traffic.ts';
+import { distanceTraffic, numbersTraffic, scatteredMeanTraffic, type Traffic } from '../algorithm/traffic.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { Transport } from '../transport/transport.ts';
 import { consensusDistance, copyOf, gatherPresent, meanOf, ownReplicas } from './measure.ts';

@@ -2,39 +2,20 @@ import { keptRows, stepOf } from '../algorithm/actions.ts';
 import { planFor } from '../algorithm/choose.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import type { Plan } from '../algorithm/method.ts';
-import { type Traffic, trafficOf } from '../algorithm/sent.ts';
-import { gossipTraffic } from '../algorithm/traffic.ts';
+import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
 import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
-import { Clock, phases } from './clock.ts';
-import type { PhaseMs } from './columns.ts';
-import { ConsensusControl, type Controlled } from './control.ts';
+import { Clock } from './clock.ts';
+import { ConsensusControl } from './control.ts';
 import type { StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
-import { consensusDistance, meanOf, ownReplicas, perReplica, tensorNorms } from './measure.ts';
+import { consensusDistance, meanOf, ownReplicas, tensorNorms } from './measure.ts';
+import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Replicas } from './replicas.ts';
-
-/** What a step leaves behind for its event. */
-interface Measured {
-  norms?: Float64Array;
-  distance: number | null;
-  controlled: Controlled;
-  gossips: number;
-  sentBytes: number;
-  sentMessages: number;
-}
-
-const nothing = (): Measured => ({
-  distance: null,
-  controlled: { distance: null, target: null },
-  gossips: 0,
-  sentBytes: 0,
-  sentMessages: 0,
-});
 
 /** One worker's part of a run: its replicas, taken through the actions of each step together with the other workers. */
 export class Part {
@@ -49,7 +30,7 @@ export class Part {
   /** Where each tensor begins in a row, and where the last one ends. */
   readonly #offsets: readonly number[];
   readonly #compressedBytes: number;
-  #measured = nothing();
+  #measured = new Measured();
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     const { optimizer, consensus, algorithm, seed } = experiment;
@@ -66,7 +47,9 @@ export class Part {
     const machine = { columns: this.#columns, clock: this.#clock, compressor, seed };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
-    this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) => this.#sent(...traffic));
+    this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
+      this.#measured.sent(...traffic),
+    );
   }
 
   /** Every replica starts from the same parameters. */
@@ -104,7 +87,8 @@ export class Part {
 
   /** One step; the event and the norms are the same on every worker. */
   async step(t: number, plan: EpochPlan): Promise<{ event: StepEvent; norms: Float64Array | undefined }> {
-    this.#measured = nothing();
+    const measured = new Measured();
+    this.#measured = measured;
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
     const epoch = t / plan.stepsPerEpoch;
     const { control } = this;
@@ -114,18 +98,18 @@ export class Part {
     const mixing = () => plan.topology.mixing(control.memory.gossips);
     const { length: replicas } = this.#transport.present;
     const degree = lastMix === undefined ? 0 : gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
-    this.#sent(
+    measured.sent(
       trafficOf(this.plan, step, { replicas, degree, columns: this.#columns, compressedBytes: this.#compressedBytes }),
     );
     const averaged = () => {
       control.memory = { ...control.memory, gossips: control.memory.gossips + 1 };
-      this.#measured.gossips += 1;
+      measured.gossips += 1;
     };
     const again = () => {
       const surviving = this.#transport.surviving(mixing());
       executor.mixAgain('x', mixing());
       averaged();
-      this.#sent(gossipTraffic(surviving, replicas, this.#columns));
+      measured.sent(gossipTraffic(surviving, replicas, this.#columns));
       return isDoublyStochastic(surviving);
     };
     await executor.step(step, {
@@ -138,11 +122,12 @@ export class Part {
       mixed: (action) => {
         if (action !== lastMix) return;
         averaged();
-        this.#measured.controlled = control.hold(epoch, eta, () => executor.places.of('x'), again);
+        measured.controlled = control.hold(epoch, eta, () => executor.places.of('x'), again);
       },
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
-    return { event: this.#event(t, plan, eta), norms: this.#measured.norms };
+    const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
+    return { event, norms: measured.norms };
   }
 
   #probe(t: number, rows: Rows): void {
@@ -151,34 +136,5 @@ export class Part {
     if (norms) this.#measured.norms = tensorNorms(this.#transport, rows, this.#offsets);
     // Replicas that stay equal have nothing to measure.
     if (distance) this.#measured.distance = this.keepsEqual ? 0 : consensusDistance(this.#transport, rows);
-  }
-
-  #sent(...traffic: readonly Traffic[]): void {
-    for (const { messages, bytes } of traffic) {
-      this.#measured.sentMessages += messages;
-      this.#measured.sentBytes += bytes;
-    }
-  }
-
-  #event(step: number, plan: EpochPlan, rate: number): StepEvent {
-    const { norms: _, controlled, ...measured } = this.#measured;
-    const own = this.#executor.outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]);
-    const all = this.#transport.gather(Float64Array.from(own), 3);
-    const column = (c: number) => perReplica(this.#transport, (i) => all[3 * i + c]!);
-    const ms = this.#transport.reduce(this.#clock.take());
-    return {
-      type: 'step',
-      step,
-      epoch: Math.floor(step / plan.stepsPerEpoch),
-      connections: plan.degree,
-      learningRate: rate,
-      loss: column(0),
-      accuracy: column(1),
-      gradientNorm: column(2),
-      ...measured,
-      controlledDistance: controlled.distance,
-      targetDistance: controlled.target,
-      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / this.#transport.workers])) as unknown as PhaseMs,
-    };
   }
 }

@@ -1,0 +1,57 @@
+import type { Traffic } from '../algorithm/traffic.ts';
+import type { Transport } from '../transport/transport.ts';
+import { phases } from './clock.ts';
+import type { PhaseMs } from './columns.ts';
+import type { Controlled } from './control.ts';
+import type { StepEvent } from './event.ts';
+import { perReplica } from './measure.ts';
+import type { EpochPlan } from './plan.ts';
+import type { Outcome } from './replicas.ts';
+
+/** What a step leaves behind for its event. */
+export class Measured {
+  norms: Float64Array | undefined;
+  distance: number | null = null;
+  controlled: Controlled = { distance: null, target: null };
+  gossips = 0;
+  sentBytes = 0;
+  sentMessages = 0;
+
+  sent(...traffic: readonly Traffic[]): void {
+    for (const { messages, bytes } of traffic) {
+      this.sentMessages += messages;
+      this.sentBytes += bytes;
+    }
+  }
+
+  /** The same on every worker. @param phaseMs of this worker, in the order of `phases` */
+  event(
+    step: number,
+    { stepsPerEpoch, degree, learningRate }: EpochPlan,
+    transport: Transport,
+    outcomes: readonly Outcome[],
+    phaseMs: readonly number[],
+  ): StepEvent {
+    const own = outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]);
+    const all = transport.gather(Float64Array.from(own), 3);
+    const column = (c: number) => perReplica(transport, (i) => all[3 * i + c]!);
+    const ms = transport.reduce(phaseMs);
+    return {
+      type: 'step',
+      step,
+      epoch: Math.floor(step / stepsPerEpoch),
+      connections: degree,
+      learningRate: learningRate(step),
+      loss: column(0),
+      accuracy: column(1),
+      gradientNorm: column(2),
+      distance: this.distance,
+      gossips: this.gossips,
+      sentBytes: this.sentBytes,
+      sentMessages: this.sentMessages,
+      controlledDistance: this.controlled.distance,
+      targetDistance: this.controlled.target,
+      ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / transport.workers])) as unknown as PhaseMs,
+    };
+  }
+}
