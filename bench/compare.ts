@@ -32,6 +32,11 @@ const cases: Readonly<Record<string, Case>> = {
     classes: 2000,
     batch: 20,
   },
+  gpt: {
+    title: 'gpt 4×128, context 64, batch 12',
+    model: { kind: 'gpt', dropout: 0 },
+    batch: 12,
+  },
   resnet20: { title: 'resnet20, batch 32', model: { kind: 'resnet20' }, batch: 32 },
   'resnet20-128': { title: 'resnet20, batch 128', model: { kind: 'resnet20' }, batch: 128 },
   densenet100: {

@@ -11,7 +11,7 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "scripts"))
-from golden import Cnn, DenseNet, Lstm, Mlp, ResNet  # noqa: E402
+from golden import Cnn, DenseNet, Lstm, Mlp, ResNet, TimeFirst  # noqa: E402
 
 
 class WordModel(Lstm):
@@ -36,6 +36,7 @@ CASES = {
     "mlp": lambda: (Mlp(784, [128], 10), torch.randn(32, 1, 28, 28), torch.randint(10, (32,))),
     "cnn": lambda: (Cnn(), torch.randn(32, 1, 28, 28), torch.randint(10, (32,))),
     "lstm": lambda: (WordModel(2000, 2, 256, 0.4), torch.randint(2000, (30, 20)), torch.randint(2000, (600,))),
+    "gpt": lambda: (TimeFirst(65, 4, 4, 128, 64), torch.randint(65, (64, 12)), torch.randint(65, (768,))),
     "resnet20": lambda: images(ResNet([3, 3, 3], [3, 3], 16, 10, False), 32),
     "resnet20-128": lambda: images(ResNet([3, 3, 3], [3, 3], 16, 10, False), 128),
     "densenet100": lambda: images(DenseNet(100, 12, True, 10), 32),

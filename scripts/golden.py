@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes test/golden/torch/*.json: what PyTorch computes for every model, for test/parity/ to compare with.
 
-Run by hand, with Debian's python3-torch:  /usr/bin/python3 scripts/golden.py
+Run by hand, with Debian's python3-torch and python3-torchvision:  /usr/bin/python3 scripts/golden.py [name …]
 
 Weights and batches come from a formula that both sides know (`drawn`), so the files hold results only: losses, gradients,
 parameters after three optimizer steps and running statistics; of each tensor its norm, its largest element and some entries.
@@ -12,12 +12,14 @@ float32 is from it is stored as `float32Error` (largest over tensors, as the tes
 import json
 import math
 import pathlib
+import sys
 import zlib
 
 import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
+from torchvision.models import VisionTransformer
 
 
 def lowbias32(x):
@@ -227,6 +229,64 @@ class Lstm(nn.Module):
         return self.decoder(y.flatten(0, 1))
 
 
+class GptAttention(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.c_attn = nn.Linear(width, 3 * width)
+        self.c_proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        batch, time, width = x.shape
+        parts = self.c_attn(x).view(batch, time, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        query, key, value = parts[0], parts[1], parts[2]
+        scores = query @ key.transpose(-2, -1) / math.sqrt(width // self.heads)
+        later = torch.ones(time, time, dtype=torch.bool).triu(1)
+        taken = scores.masked_fill(later, -math.inf).softmax(-1) @ value
+        return self.c_proj(taken.transpose(1, 2).reshape(batch, time, width))
+
+
+class GptBlock(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.ln_1 = nn.LayerNorm(width)
+        self.attn = GptAttention(width, heads)
+        self.ln_2 = nn.LayerNorm(width)
+        self.mlp = nn.ModuleDict({"c_fc": nn.Linear(width, 4 * width), "c_proj": nn.Linear(4 * width, width)})
+
+    def forward(self, x):
+        x = x + self.attn(self.ln_1(x))
+        return x + self.mlp["c_proj"](F.gelu(self.mlp["c_fc"](self.ln_2(x))))
+
+
+class Gpt(nn.Module):
+    def __init__(self, vocabulary, layers, heads, width, context):
+        super().__init__()
+        self.transformer = nn.ModuleDict(
+            {
+                "wte": nn.Embedding(vocabulary, width),
+                "wpe": nn.Embedding(context, width),
+                "h": nn.ModuleList([GptBlock(width, heads) for _ in range(layers)]),
+                "ln_f": nn.LayerNorm(width),
+            }
+        )
+
+    def forward(self, x):
+        """[batch, time] → [batch, time, vocabulary]; the head shares the table."""
+        parts = self.transformer
+        y = parts["wte"](x) + parts["wpe"].weight[: x.shape[1]]
+        for block in parts["h"]:
+            y = block(y)
+        return parts["ln_f"](y) @ parts["wte"].weight.T
+
+
+class TimeFirst(Gpt):
+    """Reads [time, batch] and gives a row for each token, as DBench feeds it."""
+
+    def forward(self, x):
+        return super().forward(x.T).transpose(0, 1).flatten(0, 1)
+
+
 SGD = {"kind": "sgd", "momentum": 0.9, "weightDecay": 0.01}
 OPTIMIZERS = {
     "sgd": (SGD, 0.005),
@@ -298,12 +358,28 @@ CASES = {
         ["sgd"],
         lambda: Lstm(40, 1, 16, 10, False),
     ),
+    "gpt": (
+        {"kind": "gpt", "layers": 2, "heads": 2, "width": 24, "context": 10, "dropout": 0},
+        [],
+        30,
+        3,
+        EVERY,
+        lambda: TimeFirst(30, 2, 2, 24, 10),
+    ),
+    "vit": (
+        {"kind": "vit", "patch": 4, "layers": 2, "heads": 2, "width": 16, "hidden": 24},
+        [3, 16, 16],
+        10,
+        4,
+        ["sgd", "adamw"],
+        lambda: VisionTransformer(16, 4, 2, 2, 16, 24, num_classes=10),
+    ),
 }
 
 
 def batch_of(settings, shape, classes, batch, dtype):
-    if settings["kind"] == "lstm":
-        size = [settings["bptt"], batch]
+    if settings["kind"] in ("lstm", "gpt"):
+        size = [settings.get("bptt", settings.get("context")), batch]
         x = torch.from_numpy((words("x", size) % classes).astype(np.int64))
     else:
         size = [batch]
@@ -450,6 +526,8 @@ def main():
     folder = pathlib.Path(__file__).parent.parent / "test" / "golden" / "torch"
     torch.set_num_threads(1)
     for name, case in CASES.items():
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
         settings, shape, classes, batch, optimizers, _ = case
         exact, rough = steady(case)
         golden = {

@@ -7,6 +7,7 @@ import { textBatchCount } from '../data/text-batch.ts';
 import { feedOf, type Shares, sharesOf } from '../engine/feed.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { tokensOf } from '../model/models.ts';
 import { jsonOption, setOption } from './options.ts';
 import { number, table, textWidth, wrap } from './print.ts';
 
@@ -21,16 +22,13 @@ const range = (values: readonly number[]) => ({
 function distinct(runs: readonly Experiment[]): { run: Experiment; names: string[] }[] {
   const found = new Map<string, { run: Experiment; names: string[] }>();
   for (const run of runs) {
-    const key = JSON.stringify([run.data, run.replicas, run.seed, run.batch, bpttOf(run)]);
+    const key = JSON.stringify([run.data, run.replicas, run.seed, run.batch, tokensOf(run.model)]);
     const same = found.get(key);
     if (same === undefined) found.set(key, { run, names: [run.name] });
     else same.names.push(run.name);
   }
   return [...found.values()];
 }
-
-/** Time steps of a sample of text; undefined for models that read none. */
-const bpttOf = ({ model }: Experiment) => (model as { readonly bptt?: number }).bptt;
 
 /**
  * How far the replicas' class shares are from those of the whole: the mean over replicas of half the sum of absolute differences,
@@ -72,7 +70,7 @@ function dealtSamples({ data, batch }: Experiment, { train, classes }: Classific
 }
 
 function dealtText(run: Experiment, { vocabulary }: Text, shares: Shares) {
-  const layout = { batch: run.batch, bptt: bpttOf(run)! };
+  const layout = { batch: run.batch, bptt: tokensOf(run.model)! };
   const totals = shares.map(({ length }) => length);
   return {
     what: 'tokens' as const,

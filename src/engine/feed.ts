@@ -7,6 +7,7 @@ import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Task } from '../model/context.ts';
+import { tokensOf } from '../model/models.ts';
 import type { Numbers } from '../tensor/backend.ts';
 
 /** Batches for the replicas and for evaluation: pure functions of the experiment, whoever asks for them. */
@@ -139,8 +140,11 @@ function chosenSamples(count: number, wanted: number | 'all', seed: number, stre
 
 /** Tokens that a language model reads at a time. */
 function bpttOf({ model }: Experiment, { name }: Dataset): number {
-  if ('bptt' in model) return model.bptt;
-  throw new UserError(`${name} is a text, but ${model.kind} is not a language model`, { hint: 'use the model "lstm"' });
+  const tokens = tokensOf(model);
+  if (tokens !== undefined) return tokens;
+  throw new UserError(`${name} is a text, but ${model.kind} is not a language model`, {
+    hint: 'use the model "gpt" or "lstm"',
+  });
 }
 
 /** Text: every replica reads its own stream in order, `batch` rows side by side. Test text is read the same way. */
@@ -159,7 +163,7 @@ function textFeed(
     const count = Math.min(textBatchCount(tokens.length, layout), Math.ceil(wanted / perBatch));
     if (count === 0)
       throw new UserError(`the ${which} text of ${dataset.name} is shorter than one batch of ${perBatch} tokens`, {
-        hint: 'use a smaller batch or bptt',
+        hint: 'use a smaller batch, or let the model read fewer tokens at a time',
       });
     return {
       labels: count * perBatch,

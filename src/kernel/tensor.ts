@@ -7,6 +7,8 @@ export interface TensorKernel {
   accumulate(y: number, x: number, count: number): void;
   rankOf(x: number, count: number, index: number): number;
   crossEntropy(x: number, logs: number, count: number, label: number): number;
+  softmax(x: number, y: number, rows: number, width: number, causal: boolean): void;
+  softmaxGrad(dy: number, y: number, dx: number, rows: number, width: number, causal: boolean): void;
   channelStatistics(
     x: number,
     samples: number,

@@ -8,11 +8,15 @@ const convolution = (output: Shape, weight: Shape) => (2 * sizeOf(output) * size
 const recurrence = ([time, batch]: Shape, input: Shape, hidden: Shape) =>
   2 * time! * batch! * (sizeOf(input) + sizeOf(hidden));
 
+const product: Count = ([a], [y], { attributes }) =>
+  2 * sizeOf(y!) * a!.at('transposeA' in attributes && attributes.transposeA ? -2 : -1)!;
+
 const little: Count = () => 0;
 
 /** Products and convolutions; all else is little beside them. */
 const counts: { readonly [K in OpKind]: Count } = {
   constant: little,
+  literal: little,
   add: little,
   sub: little,
   mul: little,
@@ -34,6 +38,7 @@ const counts: { readonly [K in OpKind]: Count } = {
   broadcast: little,
   concat: little,
   slice: little,
+  split: little,
   pad: little,
   sum: little,
   squaredNorm: little,
@@ -48,14 +53,16 @@ const counts: { readonly [K in OpKind]: Count } = {
   layerNormGrad: little,
   groupNorm: little,
   groupNormGrad: little,
+  softmax: little,
+  softmaxGrad: little,
   dropoutMask: little,
   embedding: little,
   embeddingGrad: little,
   softmaxCrossEntropy: little,
   softmaxCrossEntropyGrad: little,
   topKCorrect: little,
-  matmul: ([a], [y], { attributes }) =>
-    2 * sizeOf(y!) * a!['transposeA' in attributes && attributes.transposeA ? 0 : 1]!,
+  matmul: product,
+  batchMatmul: product,
   conv2d: ([, weight], [y]) => convolution(y!, weight!),
   convGradInput: ([dy, weight]) => convolution(dy!, weight!),
   convGradWeight: ([dy], [dweight]) => convolution(dy!, dweight!),

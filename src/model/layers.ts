@@ -82,10 +82,10 @@ export function batchNorm(context: Context, name: string, x: Tensor, momentum = 
   return y;
 }
 
-export function layerNorm(context: Context, name: string, x: Tensor): Tensor {
+export function layerNorm(context: Context, name: string, x: Tensor, epsilon = 1e-5): Tensor {
   const width = x.shape.at(-1)!;
   const scale = context.param(`${name}.weight`, [width], filled(1), 'norm');
-  return normaliseLayer(x, scale, context.param(`${name}.bias`, [width], filled(0), 'norm'));
+  return normaliseLayer(x, scale, context.param(`${name}.bias`, [width], filled(0), 'norm'), epsilon);
 }
 
 export function groupNorm(context: Context, name: string, x: Tensor, groups: number): Tensor {

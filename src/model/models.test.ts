@@ -36,6 +36,13 @@ describe('parameter counts', () => {
       { classes: 20 },
       20 * 5 + 32 * (5 + 8 + 2) + 20 * 9,
     ],
+    [{ kind: 'gpt' }, {}, 809_856],
+    [
+      { kind: 'gpt', layers: 2, heads: 2, width: 64, context: 32 },
+      {},
+      2 * (12 * 64 * 64 + 13 * 64) + (65 + 32 + 2) * 64,
+    ],
+    [{ kind: 'vit' }, {}, 6 * (12 * 128 * 128 + 13 * 128) + 48 * 128 + (1 + 1 + 65 + 2) * 128 + 1290],
   ])('%o %o', (settings, task, count) => {
     expect(rowSize(parametersOf(settings, task))).toBe(count);
   });
@@ -104,6 +111,9 @@ describe('mistakes', () => {
     [{ kind: 'resnet20', norm: 'group', groups: 3 }, {}, /groups = 3 does not divide width = 16/],
     [{ kind: 'lstm' }, { shape: [3, 32, 32] }, /lstm needs text.*got \[3,32,32\]/],
     [{ kind: 'lstm', embedding: 5 }, {}, /model: embedding: must equal "hidden" when the decoder is tied/],
+    [{ kind: 'gpt' }, { shape: [3, 32, 32] }, /gpt needs text.*got \[3,32,32\]/],
+    [{ kind: 'gpt', heads: 3 }, {}, /model: width: must be a multiple of "heads"/],
+    [{ kind: 'vit', patch: 5 }, {}, /patches of 5×5 do not divide images of 32×32/],
     [{ kind: 'densenet100', compression: 0 }, {}, /compression: must be a number above 0 and at most 1, got 0/],
   ])('%o %o', (settings, task, message) => {
     expect(() => build(settings, task)).toThrow(message);

@@ -4,6 +4,7 @@ import { printType } from '../tensor/print.ts';
 import type { Node, OpKind, Program } from '../tensor/program.ts';
 import { type FuseTask, fuse } from './fuse.ts';
 import { OneDnnError } from './library.ts';
+import { attention } from './lower/attention.ts';
 import { batchNorm, batchNormGrad, batchNormInference, batchNorms } from './lower/batch-norm.ts';
 import { binaryChain, combination, elementwise } from './lower/elementwise.ts';
 import { recurrentRules } from './lower/lstm.ts';
@@ -14,7 +15,15 @@ import { convGradWeight, windows } from './lower/window.ts';
 import type { Recorder } from './recorder.ts';
 import { Scope } from './scope.ts';
 
-const rules: Rules<OpKind> = { ...elementwise, ...structure, ...windows, ...batchNorms, ...norms, ...recurrentRules };
+const rules: Rules<OpKind> = {
+  ...elementwise,
+  ...structure,
+  ...attention,
+  ...windows,
+  ...batchNorms,
+  ...norms,
+  ...recurrentRules,
+};
 
 /** Records the calls that a program takes; kernels are asked for when they run. */
 export function lower(program: Program, recorder: Recorder, kernel: () => TensorKernel): void {

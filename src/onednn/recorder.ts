@@ -146,13 +146,15 @@ export class Recorder {
     const key = `${value} [${shape}]`;
     const known = this.#constants.get(key);
     if (known !== undefined) return known;
-    const initial = new Float32Array(sizeOf(shape)).fill(value);
-    const stored: Stored = {
-      format: this.formats.plain(shape),
-      place: { kind: 'arena', bytes: initial.byteLength, initial },
-    };
+    const stored = this.literal(shape, new Float32Array(sizeOf(shape)).fill(value));
     this.#constants.set(key, stored);
     return stored;
+  }
+
+  /** The same for any values. */
+  literal(shape: Shape, values: ArrayLike<number>): Stored {
+    const initial = Float32Array.from(values);
+    return { format: this.formats.plain(shape), place: { kind: 'arena', bytes: initial.byteLength, initial } };
   }
 
   /** The same memory seen with another shape or another order. */

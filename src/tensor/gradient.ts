@@ -1,6 +1,20 @@
 import { UserError } from '../base/error.ts';
 import { sizeOf } from '../base/shape.ts';
-import { add, broadcast, div, full, matmul, mul, pad, reshape, slice, sum, transpose } from './operations.ts';
+import {
+  add,
+  batchMatmul,
+  broadcast,
+  concat,
+  div,
+  full,
+  matmul,
+  mul,
+  pad,
+  reshape,
+  slice,
+  sum,
+  transpose,
+} from './operations.ts';
 import type { Attributes, Inputs, Node, OpKind, Outputs, Shape, Value } from './program.ts';
 import type { Tensor } from './trace.ts';
 
@@ -44,8 +58,27 @@ function differentiableOutput<K extends OpKind>(op: K, { gradients }: Use<K>): T
   return dy;
 }
 
+/** Of a product by both of its factors, each as it lies in memory. */
+function productGradients(
+  product: typeof matmul | typeof batchMatmul,
+  use: Use<'matmul' | 'batchMatmul'>,
+): [Tensor, Tensor] {
+  const [a, b] = use.inputs;
+  const dy = only(use);
+  const { transposeA, transposeB } = use.attributes;
+  return [
+    transposeA
+      ? product(b, dy, { transposeA: transposeB, transposeB: true })
+      : product(dy, b, { transposeB: !transposeB }),
+    transposeB
+      ? product(dy, a, { transposeA: true, transposeB: transposeA })
+      : product(a, dy, { transposeA: !transposeA }),
+  ];
+}
+
 export const gradientRules: { readonly [K in OpKind]: GradientRule<K> } = {
   constant: () => [],
+  literal: () => [],
 
   add: (use) => [sumTo(only(use), use.inputs[0].shape), sumTo(only(use), use.inputs[1].shape)],
   sub: (use) => [sumTo(only(use), use.inputs[0].shape), sumTo(mul(only(use), -1), use.inputs[1].shape)],
@@ -95,6 +128,10 @@ export const gradientRules: { readonly [K in OpKind]: GradientRule<K> } = {
     const { axis, start, size } = use.attributes;
     return [pad(only(use), axis, start, use.inputs[0].shape[axis]! - start - size)];
   },
+  split: (use) => {
+    const parts = use.outputs.map((part, i) => use.gradients[i] ?? zerosLike(part));
+    return [concat(parts as [Tensor, ...Tensor[]], use.attributes.axis)];
+  },
   pad: (use) => {
     const { axis, before } = use.attributes;
     return [slice(only(use), axis, before, use.inputs[0].shape[axis]!)];
@@ -107,20 +144,8 @@ export const gradientRules: { readonly [K in OpKind]: GradientRule<K> } = {
   },
   squaredNorm: (use) => [mul(use.inputs[0], mul(only(use), 2))],
 
-  matmul: (use) => {
-    const [a, b, bias] = use.inputs;
-    const dy = only(use);
-    const { transposeA, transposeB } = use.attributes;
-    return [
-      transposeA
-        ? matmul(b, dy, { transposeA: transposeB, transposeB: true })
-        : matmul(dy, b, { transposeB: !transposeB }),
-      transposeB
-        ? matmul(dy, a, { transposeA: true, transposeB: transposeA })
-        : matmul(a, dy, { transposeA: !transposeA }),
-      bias && sum(dy, [0]),
-    ];
-  },
+  matmul: (use) => [...productGradients(matmul, use), use.inputs[2] && sum(only(use), [0])],
+  batchMatmul: (use) => productGradients(batchMatmul, use),
   conv2d: (use) => {
     const [x, weight, bias] = use.inputs;
     const dy = only(use);
@@ -166,6 +191,9 @@ export const gradientRules: { readonly [K in OpKind]: GradientRule<K> } = {
   groupNormGrad: backward,
 
   dropoutMask: () => [undefined],
+
+  softmax: (use) => [only(use).trace.emit('softmaxGrad', [only(use), use.outputs[0]], use.attributes)[0]],
+  softmaxGrad: backward,
 
   embedding: (use) => {
     const [table, indices] = use.inputs;

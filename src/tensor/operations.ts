@@ -49,6 +49,10 @@ export const oneMinusPower = (base: number, x: Tensor): Tensor => x.trace.emit('
 export const full = (like: Tensor, shape: Shape, value: number): Tensor =>
   like.trace.emit('constant', [], { value, shape })[0];
 
+/** A tensor of known values, in the program of `like`. */
+export const literal = (like: Tensor, shape: Shape, values: readonly number[]): Tensor =>
+  like.trace.emit('literal', [], { values, shape })[0];
+
 export const reshape = (x: Tensor, shape: Shape): Tensor =>
   sameShape(x.shape, shape) ? x : x.trace.emit('reshape', [x], { shape })[0];
 
@@ -67,6 +71,10 @@ export const concat = (tensors: readonly [Tensor, ...Tensor[]], axis: number): T
 /** The elements start … start+size−1 along one axis. */
 export const slice = (x: Tensor, axis: number, start: number, size: number): Tensor =>
   x.trace.emit('slice', [x], { axis, start, size })[0];
+
+/** All of x in parts of the given sizes along one axis. */
+export const split = (x: Tensor, axis: number, sizes: readonly number[]): readonly Tensor[] =>
+  sizes.length === 1 ? [x] : x.trace.emit('split', [x], { axis, sizes });
 
 export const pad = (x: Tensor, axis: number, before: number, after: number): Tensor =>
   x.trace.emit('pad', [x], { axis, before, after })[0];
@@ -91,6 +99,13 @@ export function matmul(a: Tensor, b: Tensor, options: MatmulOptions = {}): Tenso
   const { transposeA = false, transposeB = false, bias } = options;
   return a.trace.emit('matmul', bias ? [a, b, bias] : [a, b], { transposeA, transposeB })[0];
 }
+
+/** A product of the last two axes for each place along the axes before. */
+export const batchMatmul = (
+  a: Tensor,
+  b: Tensor,
+  { transposeA = false, transposeB = false }: Omit<MatmulOptions, 'bias'> = {},
+): Tensor => a.trace.emit('batchMatmul', [a, b], { transposeA, transposeB })[0];
 
 const pair = (size: number | Pair): Pair => (typeof size === 'number' ? [size, size] : size);
 
@@ -153,6 +168,9 @@ export function dropout(x: Tensor, key: Tensor, rate: number): Tensor {
   if (rate === 0) return x;
   return mul(x, x.trace.emit('dropoutMask', [key], { rate, salt: x.trace.salt(), shape: x.shape })[0]);
 }
+
+/** Over the last axis; `causal`: each row of the last two axes sees the elements up to its own place. */
+export const softmax = (x: Tensor, causal = false): Tensor => x.trace.emit('softmax', [x], { causal })[0];
 
 /** The rows of `table` that `indices` (int32) name. */
 export const embedding = (table: Tensor, indices: Tensor): Tensor =>

@@ -48,6 +48,10 @@ interface Axes {
   readonly axes: readonly number[];
   readonly keep: boolean;
 }
+interface Transposed {
+  readonly transposeA: boolean;
+  readonly transposeB: boolean;
+}
 /** The shape that cannot be derived from the inputs of a backward op. */
 interface Of {
   readonly shape: Shape;
@@ -60,6 +64,8 @@ interface Of {
  */
 export interface Ops {
   constant: Op<[], [y: Arg], { readonly value: number; readonly shape: Shape }>;
+  /** A tensor that is known in advance, such as a mask. */
+  literal: Op<[], [y: Arg], { readonly values: readonly number[]; readonly shape: Shape }>;
 
   // Elementwise; the binary ones broadcast as NumPy does.
   add: Binary;
@@ -86,6 +92,8 @@ export interface Ops {
   broadcast: Op<[x: Arg], [y: Arg], Of>;
   concat: Op<readonly Arg[], [y: Arg], { readonly axis: number }>;
   slice: Op<[x: Arg], [y: Arg], { readonly axis: number; readonly start: number; readonly size: number }>;
+  /** All of x in consecutive parts along one axis. */
+  split: Op<[x: Arg], readonly Arg[], { readonly axis: number; readonly sizes: readonly number[] }>;
   /** Zeros before and after along one axis. */
   pad: Op<[x: Arg], [y: Arg], { readonly axis: number; readonly before: number; readonly after: number }>;
 
@@ -95,7 +103,9 @@ export interface Ops {
   squaredNorm: Unary;
 
   // Linear.
-  matmul: Op<[a: Arg, b: Arg, bias?: Arg], [y: Arg], { readonly transposeA: boolean; readonly transposeB: boolean }>;
+  matmul: Op<[a: Arg, b: Arg, bias?: Arg], [y: Arg], Transposed>;
+  /** A product of the last two axes for each place along the axes before, which a and b share. */
+  batchMatmul: Op<[a: Arg, b: Arg], [y: Arg], Transposed>;
   conv2d: Op<[x: Arg, weight: Arg, bias?: Arg], [y: Arg], Convolution>;
   convGradInput: Op<[dy: Arg, weight: Arg], [dx: Arg], Convolution & Of>;
   convGradWeight: Op<[dy: Arg, x: Arg], [dweight: Arg], Convolution & Of>;
@@ -145,6 +155,10 @@ export interface Ops {
    * (seed, replica, step), the salt tells the masks of one step apart.
    */
   dropoutMask: Op<[key: Arg], [mask: Arg], { readonly rate: number; readonly salt: number; readonly shape: Shape }>;
+
+  /** Over the last axis; `causal`: of the last two, [time, time], each row sees the elements up to its own place, the others are 0. */
+  softmax: Op<[x: Arg], [y: Arg], { readonly causal: boolean }>;
+  softmaxGrad: Op<[dy: Arg, y: Arg], [dx: Arg], { readonly causal: boolean }>;
 
   embedding: Op<[table: Arg, indices: Arg]>;
   embeddingGrad: Op<[dy: Arg, indices: Arg], [dtable: Arg], { readonly rows: number }>;

@@ -1,6 +1,7 @@
 import { sizeOf } from '../base/shape.ts';
 import { dropoutMask } from './mask.ts';
 import type { Attributes, Inputs, OpKind, Program, Shape, Value } from './program.ts';
+import { attentionReference } from './reference-attention.ts';
 import { at, type Dense, dense, positionOf, type ReferenceRule } from './reference-dense.ts';
 import { recurrentReference } from './reference-lstm.ts';
 import { windowReference } from './reference-window.ts';
@@ -53,6 +54,13 @@ function matmul([a, b, bias]: Inputs<'matmul', Dense>, { transposeA, transposeB 
     return sum;
   });
 }
+
+const slice = (x: Dense, axis: number, start: number, shape: Shape) =>
+  dense(shape, (index) => {
+    const position = positionOf(index, shape);
+    // `at` repeats axes of size 1, which is right here too: start is then 0.
+    return at(x, position.with(axis, position[axis]! + start));
+  });
 
 /** Normalises the elements of x in the groups that `groupOf` tells apart, then scales and shifts by parameter. */
 function normalise(
@@ -122,7 +130,9 @@ const group = (shape: Shape, groups: number) => (position: number[]) =>
 export const referenceRules: { readonly [K in OpKind]: ReferenceRule<K> } = {
   ...windowReference,
   ...recurrentReference,
+  ...attentionReference,
   constant: (_, { value, shape }) => [dense(shape, () => value)],
+  literal: (_, { values, shape }) => [dense(shape, (i) => values[i]!)],
 
   add: elementwise((a, b) => a! + b!),
   sub: elementwise((a, b) => a! - b!),
@@ -156,13 +166,16 @@ export const referenceRules: { readonly [K in OpKind]: ReferenceRule<K> } = {
       }),
     ];
   },
-  slice: ([x], { axis, start }, [shape]) => [
-    dense(shape, (index) => {
-      const position = positionOf(index, shape);
-      // `at` repeats axes of size 1, which is right here too: start is then 0.
-      return at(x, position.with(axis, position[axis]! + start));
-    }),
-  ],
+  slice: ([x], { axis, start }, [shape]) => [slice(x, axis, start, shape)],
+  split: ([x], { axis, sizes }, shapes) =>
+    shapes.map((shape, part) =>
+      slice(
+        x,
+        axis,
+        sizes.slice(0, part).reduce((sum, size) => sum + size, 0),
+        shape,
+      ),
+    ),
   pad: ([x], { axis, before }, [shape]) => [
     scatter(x, shape, (position) => position.with(axis, position[axis]! + before)),
   ],

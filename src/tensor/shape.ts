@@ -80,6 +80,18 @@ function lastAxis(x: Shape, ...vectors: Shape[]): void {
   );
 }
 
+/** Rows and columns of a product of the last two axes. */
+function product(a: Shape, b: Shape, transposeA: boolean, transposeB: boolean): Pair {
+  const [rows, inner] = transposeA ? [a.at(-1)!, a.at(-2)!] : [a.at(-2)!, a.at(-1)!];
+  const [depth, columns] = transposeB ? [b.at(-1)!, b.at(-2)!] : [b.at(-2)!, b.at(-1)!];
+  expect(inner === depth, 'inner sizes differ');
+  return [rows, columns];
+}
+
+function square(x: Shape): void {
+  expect(x.length >= 2 && x.at(-1) === x.at(-2), 'the last two axes of a causal softmax must have one size');
+}
+
 function labelled(logits: Shape, labels: Shape): void {
   rank(logits, 2, 'logits');
   expect(same(labels, [logits[0]!]), 'one label for each row of logits');
@@ -87,6 +99,10 @@ function labelled(logits: Shape, labels: Shape): void {
 
 export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   constant: (_, { shape }) => [shape],
+  literal: (_, { values, shape }) => {
+    expect(values.length === sizeOf(shape), `${values.length} values do not fill [${shape}]`);
+    return [shape];
+  },
 
   add: binary,
   sub: binary,
@@ -139,6 +155,11 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     );
     return [x.with(axis, size)];
   },
+  split: ([x], { axis, sizes }) => {
+    const total = sizes.reduce((sum, size) => sum + size, 0);
+    expect(axis < x.length && sizes.every((size) => size >= 1) && total === x[axis], `no parts [${sizes}] there`);
+    return sizes.map((size) => x.with(axis, size));
+  },
   pad: ([x], { axis, before, after }) => {
     expect(axis < x.length && before >= 0 && after >= 0, `cannot pad axis ${axis} by ${before} and ${after}`);
     return [x.with(axis, before + x[axis]! + after)];
@@ -158,11 +179,14 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
   matmul: ([a, b, bias], { transposeA, transposeB }) => {
     rank(a, 2, 'a');
     rank(b, 2, 'b');
-    const [rows, inner] = transposeA ? [a[1]!, a[0]!] : [a[0]!, a[1]!];
-    const [depth, columns] = transposeB ? [b[1]!, b[0]!] : [b[0]!, b[1]!];
-    expect(inner === depth, 'inner sizes differ');
+    const [rows, columns] = product(a, b, transposeA, transposeB);
     expect(bias === undefined || same(bias, [columns]), `bias must have ${columns} elements`);
     return [[rows, columns]];
+  },
+  batchMatmul: ([a, b], { transposeA, transposeB }) => {
+    const batch = a.slice(0, -2);
+    expect(batch.length >= 1 && same(batch, b.slice(0, -2)), 'the axes before the last two must be there and equal');
+    return [[...batch, ...product(a, b, transposeA, transposeB)]];
   },
   conv2d: ([x, weight, bias], { stride, padding, groups }) => {
     rank(x, 4, 'x');
@@ -229,6 +253,16 @@ export const shapeRules: { readonly [K in OpKind]: ShapeRule<K> } = {
     expect(same(key, [2]), 'the key must have two words');
     expect(rate >= 0 && rate < 1, `the rate must be in [0, 1), not ${rate}`);
     return [shape];
+  },
+
+  softmax: ([x], { causal }) => {
+    expect(x.length >= 1, 'x needs an axis');
+    if (causal) square(x);
+    return [x];
+  },
+  softmaxGrad: ([dy, y], { causal }) => {
+    if (causal) square(y);
+    return elementwiseGrad([dy, y]);
   },
 
   embedding: ([table, indices]) => {

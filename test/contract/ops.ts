@@ -1,6 +1,7 @@
 import {
   add,
   avgPool,
+  batchMatmul,
   batchNorm,
   broadcast,
   concat,
@@ -12,6 +13,7 @@ import {
   gelu,
   groupNorm,
   layerNorm,
+  literal,
   lstm,
   matmul,
   maximum,
@@ -24,7 +26,9 @@ import {
   reshape,
   sigmoid,
   slice,
+  softmax,
   softmaxCrossEntropy,
+  split,
   sqrt,
   squaredNorm,
   sub,
@@ -72,6 +76,10 @@ const lstmInputs = (make: Make) =>
 export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } = {
   constant: {
     filled: one((make) => full(make.float([1]), [2, 3], 0.25)),
+  },
+  literal: {
+    alone: one((make) => literal(make.float([1]), [2, 2], [1, -0.5, 0, 1e9])),
+    'as a factor': one((make) => mul(make.float([4, 2, 3]), literal(make.float([1]), [2, 1], [0, 2]))),
   },
 
   add: {
@@ -135,6 +143,15 @@ export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } =
     }),
   },
   slice: { middle: one((make) => slice(make.float([2, 5, 3]), 1, 1, 3)) },
+  split: {
+    'first axis': { outputs: (make) => split(make.float([5, 3]), 0, [2, 1, 2]) },
+    'middle axis': { outputs: (make) => split(make.float([2, 6, 3]), 1, [1, 3, 2]) },
+    'one part used': one((make) => mul(split(make.float([3, 2, 4]), 0, [1, 1, 1])[1]!, make.float([2, 4]))),
+    'of a product': one((make) => {
+      const parts = split(reshape(matmul(make.float([4, 3]), make.float([3, 6])), [4, 3, 2]), 1, [1, 2]);
+      return concat([parts[1]!, parts[0]!], 1);
+    }),
+  },
   pad: { both: one((make) => pad(make.float([2, 3, 2]), 1, 1, 2)) },
 
   sum: {
@@ -154,6 +171,36 @@ export const cases: { readonly [K in OpKind]: Readonly<Record<string, Case>> } =
     'left, bias': one((make) =>
       matmul(make.float([4, 3]), make.float([4, 5]), { transposeA: true, bias: make.float([5]) }),
     ),
+  },
+  batchMatmul: {
+    plain: one((make) => batchMatmul(make.float([2, 3, 4]), make.float([2, 4, 5]))),
+    left: one((make) => batchMatmul(make.float([2, 4, 3]), make.float([2, 4, 5]), { transposeA: true })),
+    'right, two axes before': one((make) =>
+      batchMatmul(make.float([2, 3, 3, 4]), make.float([2, 3, 5, 4]), { transposeB: true }),
+    ),
+    both: one((make) =>
+      batchMatmul(make.float([1, 4, 3]), make.float([1, 5, 4]), { transposeA: true, transposeB: true }),
+    ),
+    'of parts in another order': one((make) => {
+      const [q, k, v] = split(transpose(reshape(make.float([6, 12]), [3, 2, 3, 2, 2]), [2, 1, 3, 0, 4]), 0, [1, 1, 1]);
+      const scores = batchMatmul(q!, k!, { transposeB: true });
+      return transpose(batchMatmul(softmax(scores, true), v!), [0, 3, 1, 2, 4]);
+    }),
+  },
+  softmax: {
+    rows: one((make) => softmax(make.float([3, 7], -4, 4))),
+    large: one((make) => softmax(make.float([3, 2, 5], 296, 304))),
+    causal: one((make) => softmax(make.float([2, 3, 7, 7], -4, 4), true)),
+  },
+  softmaxGrad: {
+    rows: one((make) => {
+      const dy = make.float([3, 7]);
+      return dy.trace.emit('softmaxGrad', [dy, softmax(make.float([3, 7]))], { causal: false })[0];
+    }),
+    causal: one((make) => {
+      const dy = make.float([2, 6, 6]);
+      return dy.trace.emit('softmaxGrad', [dy, softmax(make.float([2, 6, 6]), true)], { causal: true })[0];
+    }),
   },
   conv2d: {
     pointwise: one((make) => conv2d(make.float(image), make.float([4, 3, 1, 1]))),

@@ -1,4 +1,4 @@
-export { crossEntropy } from './loss';
+export { crossEntropy, softmax, softmaxGrad } from './loss';
 export { copy, mix } from './mix';
 export { differences, squares } from './row';
 export { channelStatistics } from './statistics';

@@ -1,4 +1,4 @@
-/** The loss of a classifier, for oneDNN, whose own logarithm of a softmax is less precise and can be above 0. */
+/** Softmax and the loss of a classifier, for oneDNN, whose own logarithm of a softmax is less precise and can be above 0. */
 
 /**
  * e^(x − max) of floats that are at most `max`, within 1e-7 of itself: 2^k · e^r with |r| ≤ ln 2 / 2, by the polynomial of degree 6 that is
@@ -79,4 +79,84 @@ export function crossEntropy(x: usize, logs: usize, count: i32, label: i32): f32
     store<f32>(logs + at, load<f32>(x + at) - max - <f32>log);
   }
   return <f32>(<f64>max - <f64>load<f32>(x + (<usize>label << 2)) + log);
+}
+
+/**
+ * softmax of rows of `width` elements, each up to its own place (row mod width) if `causal`; what is not seen becomes 0.
+ */
+export function softmax(x: usize, y: usize, rows: i32, width: i32, causal: bool): void {
+  const bytes = <usize>width << 2;
+  for (let row = 0, own = 0; row < rows; row++) {
+    const seen = causal ? own + 1 : width;
+    own = own + 1 == width ? 0 : own + 1;
+    const top = load<f32>(x + (<usize>indexOfLargest(x, seen) << 2));
+    const tops = f32x4.splat(top);
+    let sums = f32x4.splat(0);
+    let i = 0;
+    for (; i + 4 <= seen; i += 4) {
+      const at = <usize>i << 2;
+      const four = exp(v128.load(x + at), tops);
+      v128.store(y + at, four);
+      sums = f32x4.add(sums, four);
+    }
+    let sum =
+      f32x4.extract_lane(sums, 0) +
+      f32x4.extract_lane(sums, 1) +
+      (f32x4.extract_lane(sums, 2) + f32x4.extract_lane(sums, 3));
+    for (; i < seen; i++) {
+      const at = <usize>i << 2;
+      const power = f32x4.extract_lane(exp(v128.load32_splat(x + at), tops), 0);
+      store<f32>(y + at, power);
+      sum += power;
+    }
+    const factor: f32 = <f32>1 / sum;
+    const factors = f32x4.splat(factor);
+    for (i = 0; i + 4 <= seen; i += 4) {
+      const at = <usize>i << 2;
+      v128.store(y + at, f32x4.mul(v128.load(y + at), factors));
+    }
+    for (; i < seen; i++) {
+      const at = <usize>i << 2;
+      store<f32>(y + at, load<f32>(y + at) * factor);
+    }
+    memory.fill(y + (<usize>seen << 2), 0, bytes - (<usize>seen << 2));
+    x += bytes;
+    y += bytes;
+  }
+}
+
+/** dx = y · (dy − Σ dy·y) in each row; only what a causal softmax sees has a gradient. */
+export function softmaxGrad(dy: usize, y: usize, dx: usize, rows: i32, width: i32, causal: bool): void {
+  const bytes = <usize>width << 2;
+  for (let row = 0, own = 0; row < rows; row++) {
+    const seen = causal ? own + 1 : width;
+    own = own + 1 == width ? 0 : own + 1;
+    let sums = f32x4.splat(0);
+    let i = 0;
+    for (; i + 4 <= seen; i += 4) {
+      const at = <usize>i << 2;
+      sums = f32x4.add(sums, f32x4.mul(v128.load(dy + at), v128.load(y + at)));
+    }
+    let dot =
+      f32x4.extract_lane(sums, 0) +
+      f32x4.extract_lane(sums, 1) +
+      (f32x4.extract_lane(sums, 2) + f32x4.extract_lane(sums, 3));
+    for (; i < seen; i++) {
+      const at = <usize>i << 2;
+      dot += load<f32>(dy + at) * load<f32>(y + at);
+    }
+    const dots = f32x4.splat(dot);
+    for (i = 0; i + 4 <= seen; i += 4) {
+      const at = <usize>i << 2;
+      v128.store(dx + at, f32x4.mul(v128.load(y + at), f32x4.sub(v128.load(dy + at), dots)));
+    }
+    for (; i < seen; i++) {
+      const at = <usize>i << 2;
+      store<f32>(dx + at, load<f32>(y + at) * (load<f32>(dy + at) - dot));
+    }
+    memory.fill(dx + (<usize>seen << 2), 0, bytes - (<usize>seen << 2));
+    dy += bytes;
+    y += bytes;
+    dx += bytes;
+  }
 }

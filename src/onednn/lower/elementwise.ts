@@ -157,9 +157,13 @@ const backward: Rule<Backward> = (scope, node) => {
 
 const binary: Rule<Binary> = (scope, node) => binaryChain(scope, node, []);
 
-export const elementwise: Rules<Binary | Activation | Backward | 'oneMinusPower' | 'constant' | 'squaredNorm'> = {
+export const elementwise: Rules<
+  Binary | Activation | Backward | 'oneMinusPower' | 'constant' | 'literal' | 'squaredNorm'
+> = {
   constant: (scope, { attributes, outputs }) =>
     scope.define(outputs[0]!, scope.recorder.constant(attributes.shape, attributes.value)),
+  literal: (scope, { attributes, outputs }) =>
+    scope.define(outputs[0]!, scope.recorder.literal(attributes.shape, attributes.values)),
   add: binary,
   sub: binary,
   mul: binary,

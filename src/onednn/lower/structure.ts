@@ -15,6 +15,7 @@ type Structure =
   | 'broadcast'
   | 'concat'
   | 'slice'
+  | 'split'
   | 'pad'
   | 'sum'
   | 'matmul'
@@ -87,6 +88,17 @@ const sum: Rule<'sum'> = (scope, { inputs, outputs, attributes }) => {
 
 const part = (shape: Shape, axis: number, start: number) => shape.map((_, i) => (i === axis ? start : 0));
 
+/** The elements from `start` on along an axis: a view, if possible of x as it was computed. */
+function defineSlice(scope: Scope, x: Value, y: Value, axis: number, start: number): void {
+  const { recorder } = scope;
+  const offset = part(scope.shape(x), axis, start);
+  const from = scope.current(x);
+  const format = recorder.formats.part(from.format, scope.shape(y), offset);
+  const plain = format === undefined ? scope.read(x) : from;
+  const elements = format ?? recorder.formats.part(plain.format, scope.shape(y), offset)!;
+  scope.defineView(y, recorder.as(plain, elements));
+}
+
 export const structure: Rules<Structure> = {
   reshape: (scope, { inputs, outputs, attributes }) => {
     const { recorder } = scope;
@@ -110,15 +122,22 @@ export const structure: Rules<Structure> = {
     scope.recorder.concat(sources, attributes.axis, scope.target(outputs[0]!));
   },
   slice: (scope, { inputs, outputs, attributes }) => {
-    const { recorder } = scope;
-    const [x, y] = [inputs[0]!, outputs[0]!];
-    const { axis, start } = attributes;
-    const offset = part(scope.shape(x), axis, start);
-    const from = scope.current(x);
-    const format = recorder.formats.part(from.format, scope.shape(y), offset);
-    if (format !== undefined) return scope.defineView(y, recorder.as(from, format));
-    const plain = scope.read(x);
-    scope.defineView(y, recorder.as(plain, recorder.formats.part(plain.format, scope.shape(y), offset)!));
+    defineSlice(scope, inputs[0]!, outputs[0]!, attributes.axis, attributes.start);
+  },
+  split: (scope, { inputs, outputs, attributes }) => {
+    const [x] = inputs as [Value];
+    const { axis, sizes } = attributes;
+    // Parts along the first axis are whole blocks of memory.
+    const whole = sizeOf(scope.shape(x).slice(0, axis)) === 1 ? scope.readArena(x) : undefined;
+    let start = 0;
+    outputs.forEach((y, i) => {
+      if (whole === undefined) defineSlice(scope, x, y, axis, start);
+      else {
+        const from = (start * scope.size(x)) / scope.shape(x)[axis]!;
+        scope.define(y, scope.recorder.from(whole, from, scope.recorder.formats.plain(scope.shape(y))));
+      }
+      start += sizes[i]!;
+    });
   },
   pad: (scope, { inputs, outputs, attributes }) => {
     const { recorder } = scope;

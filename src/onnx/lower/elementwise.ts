@@ -17,6 +17,7 @@ const binary =
 
 export const elementwise: Lowerings<
   | 'constant'
+  | 'literal'
   | 'add'
   | 'sub'
   | 'mul'
@@ -38,6 +39,7 @@ export const elementwise: Lowerings<
   constant: (graph, { attributes: { value, shape } }) => [
     shape.length === 0 ? graph.float(value) : graph.op('Expand', [graph.float(value), graph.ints(shape)]),
   ],
+  literal: (graph, { attributes: { values, shape } }) => [graph.constant('float32', shape, Float32Array.from(values))],
   add: binary('Add'),
   sub: binary('Sub'),
   mul: binary('Mul'),

@@ -1,5 +1,13 @@
+import type { Graph, Name } from '../graph.ts';
 import { elementType } from '../schema.ts';
 import type { Lowerings } from './rule.ts';
+
+/** [size, size]: −∞ for what comes after a row's own place, else 0. */
+function later(graph: Graph, size: number): Name {
+  const values = new Float32Array(size * size);
+  for (let row = 0; row < size; row++) values.fill(Number.NEGATIVE_INFINITY, row * size + row + 1, (row + 1) * size);
+  return graph.constant('float32', [size, size], values);
+}
 
 /** Shapes, reductions, products, tables and the loss. */
 export const structure: Lowerings<
@@ -8,10 +16,14 @@ export const structure: Lowerings<
   | 'broadcast'
   | 'concat'
   | 'slice'
+  | 'split'
   | 'pad'
   | 'sum'
   | 'squaredNorm'
   | 'matmul'
+  | 'batchMatmul'
+  | 'softmax'
+  | 'softmaxGrad'
   | 'embedding'
   | 'embeddingGrad'
   | 'softmaxCrossEntropy'
@@ -30,6 +42,8 @@ export const structure: Lowerings<
   slice: (graph, { inputs: [x], attributes: { axis, start, size } }) => [
     graph.slice(x.name, axis, start, start + size),
   ],
+  split: (graph, { inputs: [x], attributes: { axis, sizes } }) =>
+    graph.ops('Split', sizes.length, [x.name, graph.ints(sizes)], { axis }),
   pad: (graph, { inputs: [x], attributes: { axis, before, after } }) => {
     const zeros = x.shape.map(() => 0);
     return [graph.op('Pad', [x.name, graph.ints([...zeros.with(axis, before), ...zeros.with(axis, after)])])];
@@ -44,6 +58,26 @@ export const structure: Lowerings<
       transB: transposeB ? 1 : 0,
     }),
   ],
+
+  batchMatmul: (graph, { inputs: [a, b], attributes: { transposeA, transposeB } }) => {
+    const rank = a.shape.length;
+    if (!graph.portable)
+      return [graph.op('com.microsoft:FusedMatMul', [a.name, b.name], { transA: +transposeA, transB: +transposeB })];
+    const turned = (name: Name, turn: boolean) => {
+      const axes = [...a.shape.keys()];
+      return turn ? graph.transpose(name, [...axes.slice(0, -2), rank - 1, rank - 2]) : name;
+    };
+    return [graph.op('MatMul', [turned(a.name, transposeA), turned(b.name, transposeB)])];
+  },
+  softmax: (graph, { inputs: [x], attributes: { causal } }) => {
+    const seen = causal ? graph.op('Add', [x.name, later(graph, x.shape.at(-1)!)]) : x.name;
+    return [graph.op('Softmax', [seen], { axis: -1 })];
+  },
+  // What a causal softmax does not see has y = 0.
+  softmaxGrad: (graph, { inputs: [dy, y] }) => {
+    const dot = graph.sum(graph.op('Mul', [dy.name, y.name]), [y.shape.length - 1], true);
+    return [graph.op('Mul', [y.name, graph.op('Sub', [dy.name, dot])])];
+  },
 
   embedding: (graph, { inputs: [table, indices] }) => [graph.op('Gather', [table.name, indices.name])],
   embeddingGrad: (graph, { inputs: [dy, indices], shapes: [shape] }) => {
