@@ -17,6 +17,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   topology: { from: ['base'], npm: ['ml-matrix', 'zod'] },
   draw: { from: ['topology'], pure: true },
   kernel: { from: ['base', 'topology'] },
+  'data/table': { from: ['base'], npm: ['@duckdb/node-api'] },
   data: { from: ['base'], npm: ['sharp', 'zod'] },
   tensor: { from: ['base'] },
   onnx: { from: ['base', 'tensor'], npm: ['onnxruntime-node', 'protobufjs'] },

@@ -4,6 +4,7 @@ import { dataFolder, homeOf, inspect, presence, remedy } from '../data/folder.ts
 import { type Got, get, sourceName } from '../data/get/get.ts';
 import type { Collection } from '../data/set.ts';
 import { allSets, collectionOf, collections } from '../data/sets.ts';
+import { inspectCommand } from './data-inspect.ts';
 import { partitionCommand } from './data-partition.ts';
 import { progressOn } from './download-progress.ts';
 import { jsonOption } from './options.ts';
@@ -169,5 +170,6 @@ export function command(): Command {
     .addCommand(listCommand())
     .addCommand(getCommand())
     .addCommand(verifyCommand())
+    .addCommand(inspectCommand())
     .addCommand(partitionCommand());
 }

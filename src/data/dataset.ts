@@ -30,11 +30,20 @@ export interface Samples {
   readonly cropPadding?: number;
 }
 
+/** How a column of a table became features: one number, or one for each category. */
+export type FeatureColumn =
+  | { readonly name: string; readonly mean: number; readonly deviation: number }
+  | { readonly name: string; readonly categories: readonly string[] };
+
 export interface Classification {
   readonly task: 'classification';
   readonly name: string;
   readonly shape: readonly number[];
   readonly classes: number;
+  /** What the user calls the classes, if the data say so. */
+  readonly classNames?: readonly string[];
+  /** Of a table: whoever uses the model elsewhere has to make features the same way. */
+  readonly columns?: readonly FeatureColumn[];
   readonly train: Samples;
   readonly test: Samples;
 }

@@ -92,7 +92,7 @@ export function partition(
   if (settings.kind === 'group') {
     if (groups === undefined)
       throw new UserError('partition group: this data set does not say who wrote its samples', {
-        hint: 'use mnist or shakespeare, or one of the partitions iid, dirichlet, shards',
+        hint: 'use mnist or shakespeare, or a table with data.group; or one of the partitions iid, dirichlet, shards',
       });
     return byGroup(groups, n, seed).map((own) => Uint32Array.from(own));
   }

@@ -5,12 +5,27 @@ import { fashionMnist } from './sets/fashion-mnist.ts';
 import { images } from './sets/images.ts';
 import { libsvm } from './sets/libsvm.ts';
 import { mnist, writers } from './sets/mnist.ts';
+import { numpy } from './sets/numpy.ts';
 import { shakespeare } from './sets/shakespeare.ts';
 import { synthetic } from './sets/synthetic.ts';
+import { table } from './sets/table.ts';
+import { text } from './sets/text.ts';
 import { wikitext2 } from './sets/wikitext-2.ts';
 
 /** Every data set, a row each. */
-export const sets = [mnist, fashionMnist, cifar10, wikitext2, shakespeare, libsvm, images, synthetic] as const;
+export const sets = [
+  mnist,
+  fashionMnist,
+  cifar10,
+  wikitext2,
+  shakespeare,
+  libsvm,
+  table,
+  numpy,
+  images,
+  text,
+  synthetic,
+] as const;
 
 /** The same without the settings' types, for those who treat all sets alike. */
 export const allSets = sets as unknown as readonly DataSet[];

@@ -48,7 +48,7 @@ it.each([
 });
 
 it.each([
-  ['1 1:1\n2 1:1\n', 'a holds 2 samples; a fifth is set aside for testing, so at least 5 are needed'],
+  ['1 1:1\n2 1:1\n', 'a holds 2 samples; a share of 0.2 set aside for testing leaves no test sample'],
   ['1 1:1\n'.repeat(9), 'a holds one class only (1), at least 2 are needed'],
   [`${'1 1:1\n'.repeat(2000)}2 1000000:1\n`, 'a: 2,001 samples of 1,000,000 features are too many to be kept dense'],
 ])('refuses data that cannot be used: %#', (text, message) => {

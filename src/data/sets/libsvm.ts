@@ -4,9 +4,9 @@ import { UserError } from '../../base/error.ts';
 import { reason } from '../../base/file.ts';
 import { number } from '../../base/format.ts';
 import { requireMemory } from '../../base/memory.ts';
-import { Random } from '../../base/random.ts';
 import { type Classification, type Samples, sharedFloats, sharedInts, take } from '../dataset.ts';
 import { contentOf, findFile, readChecked } from '../folder.ts';
+import { setAside } from '../own.ts';
 import { type Collection, dataSet } from '../set.ts';
 import { sampleSettings } from '../settings.ts';
 
@@ -100,18 +100,6 @@ function dense(sparse: Sparse, width: number, classes: ReadonlyMap<number, numbe
   return { count, features, labels, shape: [width] };
 }
 
-/** Without a test file a fifth of the samples, drawn by the seed, is set aside. */
-function setAside(samples: Samples, seed: number, where: string): { train: Samples; test: Samples } {
-  const cut = Math.floor(samples.count / 5);
-  if (cut === 0)
-    throw new UserError(
-      `${where} holds ${samples.count} samples; a fifth is set aside for testing, so at least 5 are needed`,
-      { hint: 'give more samples, or test samples of their own as data.testPath' },
-    );
-  const order = new Random(seed, 'partition', 3).permutation(samples.count);
-  return { test: take(samples, order.slice(0, cut).sort()), train: take(samples, order.slice(cut).sort()) };
-}
-
 /** Labels of any numbers become 0, 1, …, in ascending order. */
 export function libsvmOf(train: Sparse, test: Sparse | undefined, seed: number, where: string): Classification {
   const labels = [...new Set([...train.labels, ...(test?.labels ?? [])])].sort((a, b) => a - b);
@@ -122,8 +110,12 @@ export function libsvmOf(train: Sparse, test: Sparse | undefined, seed: number, 
     1,
   );
   const all = dense(train, width, classes, where);
-  const splits =
-    test === undefined ? setAside(all, seed, where) : { train: all, test: dense(test, width, classes, where) };
+  const divided = () => {
+    // Without a test file a fifth is set aside.
+    const { train, test } = setAside(all.count, 0.2, seed, where);
+    return { train: take(all, train), test: take(all, test) };
+  };
+  const splits = test === undefined ? divided() : { train: all, test: dense(test, width, classes, where) };
   return { task: 'classification', name: 'libsvm', shape: [width], classes: labels.length, ...splits };
 }
 

@@ -1,0 +1,261 @@
+import { z } from 'zod';
+import { sha256Setting } from '../../base/content.ts';
+import { suggest, UserError } from '../../base/error.ts';
+import { number } from '../../base/format.ts';
+import { requireMemory } from '../../base/memory.ts';
+import { type FeatureColumn, type Samples, sharedFloats, sharedInts } from '../dataset.ts';
+import { firstTrain, ownFile, scaleOf, setAside, type TestSplit } from '../own.ts';
+import { dataSet } from '../set.ts';
+import { sampleSettings } from '../settings.ts';
+import { unnamed } from '../table/header.ts';
+import { type ColumnFacts, type NumberColumn, type OpenTable, type TextColumn, withTable } from '../table/table.ts';
+
+/** Categories of one column, or classes: beyond it a column is an identifier rather than a category. */
+const maxValues = 1000;
+
+const columnNames = z.array(z.string().min(1));
+
+const settings = {
+  path: z.string().min(1).describe('a CSV file (.csv or .tsv, plain or .gz) or a Parquet file (.parquet)'),
+  sha256: sha256Setting,
+  testPath: z.string().min(1).optional().describe('test rows in a file of their own, with the same columns'),
+  testSha256: sha256Setting,
+  header: z.boolean().default(true).describe('whether the first row of CSV names the columns; false: c1, c2, …'),
+  label: z.string().min(1).describe('the column to predict; its different values are the classes'),
+  features: columnNames.min(1).optional().describe('columns to predict from; all others by default'),
+  ignore: columnNames.default([]).describe('columns to leave out, such as identifiers'),
+  categorical: columnNames.default([]).describe('columns of numbers that are names of categories; text always is'),
+  split: z.string().min(1).optional().describe('a column that holds "train" or "test" in every row'),
+  testShare: z
+    .number()
+    .gt(0)
+    .lt(1)
+    .default(0.2)
+    .describe('share of the rows set aside for testing, drawn by the seed; not used with testPath or split'),
+  group: z.string().min(1).optional().describe('a column that says to whom a row belongs, for the partition group'),
+  normalize: z
+    .boolean()
+    .default(true)
+    .describe('bring numbers to mean 0 and standard deviation 1 over the training rows'),
+  missing: z
+    .enum(['refuse', 'fill'])
+    .default('refuse')
+    .describe('features without a value: an error, or the mean of the training rows (of categories: none of them)'),
+  ...sampleSettings,
+};
+type Settings = z.output<z.ZodObject<typeof settings>>;
+
+const list = (names: readonly string[]) => {
+  const shown = names.slice(0, 12).join(', ');
+  return names.length > 12 ? `${shown} and ${number(names.length - 12)} more` : shown;
+};
+
+/** Settings that name columns, each checked: a mistyped name is told with the one that is meant. */
+function requireColumns(
+  { label, features = [], ignore, categorical, split, group, header, path }: Settings,
+  table: OpenTable,
+): void {
+  const names = table.columns.map((column) => column.name);
+  const asked = { label: [label], features, ignore, categorical, split: [split], group: [group] };
+  for (const [setting, wanted] of Object.entries(asked))
+    for (const name of wanted) {
+      if (name === undefined || names.includes(name)) continue;
+      const values = header && names.some((other) => other !== '' && Number.isFinite(Number(other)));
+      const hint = `${suggest(name, names).replace(/^use one of: .*/, `its columns are ${list(names)}`)}${
+        values ? '; if its first row holds values rather than names, say data.header: false' : ''
+      }`;
+      throw new UserError(`data.${setting}: ${path} has no column "${name}"`, { hint });
+    }
+  if (features.includes(label)) throw new UserError(`data.features: "${label}" is the label, it cannot be a feature`);
+}
+
+/** Numbers or categories? A column of numbers with a few other values is a mistake rather than a category. */
+function isNumeric(column: ColumnFacts, { categorical, path }: Settings): boolean {
+  if (categorical.includes(column.name) || column.numbers === 0) return false;
+  if (column.numbers === column.present) return true;
+  if (column.numbers < 0.5 * column.present) return false;
+  throw new UserError(
+    `${path}: column "${column.name}" holds ${number(column.numbers)} numbers, but also "${column.stray}"`,
+    {
+      hint: `mend the values that are no numbers (they begin with this one), or say data.categorical: [${column.name}]`,
+    },
+  );
+}
+
+const rowText = (row: number) => `row ${number(row + 1)} (without the header)`;
+
+/** Rows that train and rows that test. */
+async function testSplitOf(settings: Settings, table: OpenTable, seed: number): Promise<TestSplit> {
+  const { split, testPath, testShare, path } = settings;
+  if (testPath !== undefined) return firstTrain(table.rows, table.firstRows);
+  if (split === undefined) return setAside(table.rows, testShare, seed, path);
+  const [{ codes, values }] = (await table.texts([split], maxValues)) as [TextColumn];
+  const parts = values.map((value) => value.trim().toLowerCase());
+  const other = codes.findIndex((code) => parts[code] !== 'train' && parts[code] !== 'test');
+  if (other >= 0) {
+    const found = codes[other]! < 0 ? 'has no value' : `is "${values[codes[other]!]}"`;
+    throw new UserError(`${path}: column "${split}" ${found} in ${rowText(other)}; it must be "train" or "test"`);
+  }
+  const rowsOf = (part: string) => Uint32Array.from([...codes.keys()].filter((row) => parts[codes[row]!] === part));
+  const rows = { train: rowsOf('train'), test: rowsOf('test') };
+  for (const [part, { length }] of Object.entries(rows))
+    if (length === 0) throw new UserError(`${path}: column "${split}" says "${part}" in no row`);
+  return rows;
+}
+
+/** The classes in order: ascending if they are numbers. */
+function inOrder(values: readonly string[]): readonly string[] {
+  const numeric = values.every((value) => Number.isFinite(Number(value)));
+  return [...values].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : a > b ? 1 : 0));
+}
+
+/** The class of every row, and their names. */
+async function classesOf(
+  { label, path }: Settings,
+  table: OpenTable,
+): Promise<{ of: Int32Array; names: readonly string[] }> {
+  const facts = table.columns.find((column) => column.name === label)!;
+  if (facts.distinct > maxValues)
+    throw new UserError(
+      `data.label: column "${label}" of ${path} has ${number(facts.distinct)} different values, too many for classes`,
+      { hint: `choose a column with at most ${number(maxValues)}` },
+    );
+  const [{ codes, values }] = (await table.texts([label], maxValues)) as [TextColumn];
+  const absent = codes.indexOf(-1);
+  if (absent >= 0)
+    throw new UserError(`${path}: column "${label}" has no value in ${rowText(absent)}`, {
+      hint: `every row needs its label; ${number(facts.present)} of ${number(table.rows)} have one`,
+    });
+  if (values.length < 2)
+    throw new UserError(`data.label: column "${label}" of ${path} holds ${values.length} class, at least 2 are needed`);
+  const names = inOrder(values);
+  const place = values.map((value) => names.indexOf(value));
+  return { of: codes.map((code) => place[code]!), names };
+}
+
+interface Encoded {
+  readonly columns: readonly FeatureColumn[];
+  readonly width: number;
+  /** Puts all features of one row at `at`. */
+  put(row: number, into: Float32Array, at: number): void;
+}
+
+/** Numbers as they are or normalised, categories as one number each, 1 for the row's own and 0 for the others. */
+function encode(
+  columns: readonly ({ readonly name: string } & (NumberColumn | TextColumn))[],
+  { normalize, missing, path }: Settings,
+  { train }: TestSplit,
+): Encoded {
+  const refuse = (name: string, row: number) =>
+    new UserError(`${path}: column "${name}" has no value in ${rowText(row)}`, {
+      hint: `give one, leave the column out with data.ignore: [${name}], or say data.missing: fill`,
+    });
+  let width = 0;
+  const encoded = columns.map((column) => {
+    const from = width;
+    const absent = column.kind === 'number' ? column.values.findIndex(Number.isNaN) : column.codes.indexOf(-1);
+    if (absent >= 0 && missing === 'refuse') throw refuse(column.name, absent);
+    if (column.kind === 'text') {
+      const categories = inOrder(column.values);
+      const place = column.values.map((value) => categories.indexOf(value));
+      width += categories.length;
+      const put = (row: number, into: Float32Array, at: number) => {
+        if (column.codes[row]! >= 0) into[at + from + place[column.codes[row]!]!] = 1;
+      };
+      return { about: { name: column.name, categories }, put };
+    }
+    width += 1;
+    const { values } = column;
+    const known = absent < 0 ? train : train.filter((row) => !Number.isNaN(values[row]));
+    const found = known.length === 0 ? { mean: 0, deviation: 1 } : scaleOf(values, known);
+    const { mean, deviation } = normalize ? found : { mean: 0, deviation: 1 };
+    const put = (row: number, into: Float32Array, at: number) => {
+      const value = values[row]!;
+      into[at + from] = ((Number.isNaN(value) ? found.mean : value) - mean) / deviation;
+    };
+    return { about: { name: column.name, mean, deviation }, put };
+  });
+  return {
+    columns: encoded.map(({ about }) => about),
+    width,
+    put: (row, into, at) => {
+      for (const { put } of encoded) put(row, into, at);
+    },
+  };
+}
+
+/** The columns to predict from, in the order of the settings or of the file. */
+async function featuresOf(settings: Settings, table: OpenTable) {
+  const { features, label, ignore, split, group } = settings;
+  const left = new Set([label, split, group, ...ignore]);
+  const chosen = table.columns.filter(({ name }) =>
+    features === undefined ? !left.has(name) && !name.startsWith(unnamed) : features.includes(name),
+  );
+  const nested = chosen.find(({ type }) => /[[(]|BLOB/.test(type) && !type.startsWith('DECIMAL'));
+  if (nested !== undefined)
+    throw new UserError(`${settings.path}: column "${nested.name}" holds ${nested.type}, not single values`, {
+      hint: `leave it out with data.ignore: [${nested.name}]`,
+    });
+  const used = chosen.filter(({ present }) => present > 0);
+  if (used.length === 0) throw new UserError(`${settings.path} has no column left to predict from`);
+  const numeric = used.filter((column) => isNumeric(column, settings)).map(({ name }) => name);
+  const textual = used.map(({ name }) => name).filter((name) => !numeric.includes(name));
+  const [numbers, texts] = [await table.numbers(numeric), await table.texts(textual, maxValues)];
+  return used.map(({ name }) => ({
+    name,
+    ...(numeric.includes(name) ? numbers[numeric.indexOf(name)]! : texts[textual.indexOf(name)]!),
+  }));
+}
+
+export const table = dataSet({
+  name: 'table',
+  summary: 'rows of a CSV or Parquet file of yours',
+  settings,
+  origin: { from: 'a file of yours', licence: 'yours' },
+  read(given, { seed, verify }) {
+    const files = {
+      path: ownFile(given.path, given.sha256, 'table', verify),
+      testPath: given.testPath && ownFile(given.testPath, given.testSha256, 'table', verify),
+      header: given.header,
+    };
+    return withTable(files, async (opened) => {
+      if (opened.rows === 0) throw new UserError(`the table ${given.path} has no rows`);
+      requireColumns(given, opened);
+      const rows = await testSplitOf(given, opened, seed);
+      const classes = await classesOf(given, opened);
+      const columns = await featuresOf(given, opened);
+      const groups = given.group && ((await opened.texts([given.group], opened.rows))[0] as TextColumn).codes;
+      const encoded = encode(columns, given, rows);
+      const { width } = encoded;
+      requireMemory(
+        4 * opened.rows * width,
+        `${number(opened.rows)} rows of ${number(width)} features`,
+        'cut the file',
+      );
+      const split = (chosen: Uint32Array): Samples => {
+        const features = sharedFloats(chosen.length * width);
+        chosen.forEach((row, place) => {
+          encoded.put(row, features, place * width);
+        });
+        const pick = (of: Int32Array) => sharedInts(Int32Array.from(chosen, (row) => of[row]!));
+        return {
+          count: chosen.length,
+          features,
+          labels: pick(classes.of),
+          shape: [width],
+          ...(groups ? { groups: pick(groups) } : {}),
+        };
+      };
+      return {
+        task: 'classification',
+        name: 'table',
+        shape: [width],
+        classes: classes.names.length,
+        classNames: classes.names,
+        columns: encoded.columns,
+        train: split(rows.train),
+        test: split(rows.test),
+      };
+    });
+  },
+});
