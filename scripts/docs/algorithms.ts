@@ -1,4 +1,4 @@
-import { planFacts, sentText } from '../../src/algorithm/facts.ts';
+import { keptNames, planFacts, sentText } from '../../src/algorithm/facts.ts';
 import { planOf } from '../../src/algorithm/method.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { requirements } from '../../src/algorithm/needs.ts';
@@ -10,11 +10,10 @@ export const algorithmTable = (): string =>
     ['kind', 'also called', 'keeps besides x', 'sends to each neighbour', 'needs of the topology', 'paper'],
     methods.map((method) => {
       const plan = planOf(method);
-      const kept = [...Object.keys(method.rows ?? {}), ...Object.keys(method.numbers ?? {})];
       return [
         `\`${method.name}\``,
         (method.aliases ?? []).map((alias) => `\`${alias}\``).join(', '),
-        kept.join(', '),
+        keptNames(method).join(', '),
         sentText(planFacts(plan), plan),
         method.needs.map((need) => requirements[need].what).join('; '),
         method.paper,

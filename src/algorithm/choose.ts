@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { compressorSchema } from './compressors.ts';
-import { type Method, type Plan, planOf } from './method.ts';
+import { type Method, type Plan, planOf, type Site } from './method.ts';
 import { findMethod, methods } from './methods.ts';
 import { flatStages } from './stage.ts';
 
@@ -23,11 +23,11 @@ export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
 
 const plans = new Map<string, Plan>();
 
-/** The method that an experiment names, with its settings; made once for each. */
-export function planFor(algorithm: AlgorithmSettings): Plan {
+/** The method that an experiment names, with its settings; made once for each, and for each site if it has edges. */
+export function planFor(algorithm: AlgorithmSettings, site?: Site): Plan {
   const { kind, compressor: _, ...settings } = algorithm as AlgorithmSettings & { readonly compressor?: unknown };
-  const key = JSON.stringify([kind, settings]);
-  const plan = plans.get(key) ?? planOf(findMethod(kind), settings);
+  const key = JSON.stringify([kind, settings, site]);
+  const plan = plans.get(key) ?? planOf(findMethod(kind), settings, site);
   plans.set(key, plan);
   return plan;
 }

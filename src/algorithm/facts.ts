@@ -1,5 +1,5 @@
 import { type AlgorithmSettings, planFor } from './choose.ts';
-import type { Plan } from './method.ts';
+import type { Method, Plan } from './method.ts';
 import { flatStages, type Stage } from './stage.ts';
 import type { When } from './text.ts';
 
@@ -56,6 +56,12 @@ export function planFacts(plan: Plan): AlgorithmFacts {
     sent: exchangesIn(plan),
   };
 }
+
+/** The names of what a replica keeps besides x. */
+export const keptNames = ({ rows, numbers, edges }: Method): string[] => [
+  ...Object.keys({ ...rows, ...numbers }),
+  ...Object.keys({ ...edges?.rows, ...edges?.numbers }).map((name) => `${name} per edge`),
+];
 
 const whenText = (when: When | undefined, scalars: Readonly<Record<string, number>>) =>
   when === undefined

@@ -1,9 +1,14 @@
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
+import type { EdgeChoice } from '../topology/edges.ts';
 import { equalRows, memoryRows } from './derive.ts';
+import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
 import { stagesOf } from './read.ts';
 import { carriedOver, clockNames, type Sort, type Stage } from './stage.ts';
+
+/** What a row starts as: zero, the parameters, or random numbers, the same on all replicas. */
+export type Start = 'zero' | 'x' | 'random';
 
 /**
  * A method as its paper writes it: rows that each replica keeps from step to step, what it needs of the topology, and the formulas of a step.
@@ -14,7 +19,8 @@ import { carriedOver, clockNames, type Sort, type Stage } from './stage.ts';
  * another point, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
  * W(r) - r, but added up as differences, so that what one replica gains its neighbour loses to the last bit (rows that add up such differences
  * would drift otherwise), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
- * compressed message. Conditions: every H { … } else { … }, first { … }, last { … }.
+ * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's
+ * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas. Conditions: every H { … } else { … }, first { … }, last { … }.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
@@ -24,10 +30,16 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly summary: string;
   readonly paper: string;
   readonly settings: Shape;
-  /** Rows that outlast a step, and what they start as: zero, or the parameters. x is always there. */
-  readonly rows?: Readonly<Record<string, 'zero' | 'x'>>;
+  /** Rows that outlast a step, and what they start as. x is always there. */
+  readonly rows?: Readonly<Record<string, Start>>;
   /** Numbers of each replica that outlast a step, and what they start as. */
   readonly numbers?: Readonly<Record<string, number>>;
+  /** The edges over which single messages go, and rows and numbers that a replica keeps for each of its own. */
+  readonly edges?: {
+    readonly of: EdgeChoice;
+    readonly rows?: Readonly<Record<string, Start>>;
+    readonly numbers?: Readonly<Record<string, number>>;
+  };
   /** What is probed, evaluated and merged, as a formula; x unless said. */
   readonly model?: string;
   readonly needs: readonly Need[];
@@ -51,7 +63,7 @@ export interface Plan {
   readonly model: readonly Stage[];
   readonly modelRow: string;
   /** Rows and numbers that a checkpoint must hold, x first, and what they start as. */
-  readonly rows: Readonly<Record<string, 'zero' | 'x'>>;
+  readonly rows: Readonly<Record<string, Start>>;
   readonly numbers: Readonly<Record<string, number>>;
   /** Rows that a step sets before it reads them. */
   readonly scratch: readonly string[];
@@ -60,31 +72,49 @@ export interface Plan {
   readonly memories: ReadonlySet<string>;
   /** Settings and what follows from them, by name. */
   readonly scalars: Readonly<Record<string, number>>;
+  /** Sets of edges. */
+  readonly sets: number;
+}
+
+/** Where a method with edges runs; without, a pair of replicas. */
+export interface Site {
+  readonly replicas: number;
+  readonly sets: number;
 }
 
 /** Checks the settings, reads the formulas, and derives what the method keeps. */
-export function planOf(method: Method, given: Readonly<Record<string, unknown>> = {}): Plan {
+export function planOf(
+  method: Method,
+  given: Readonly<Record<string, unknown>> = {},
+  { replicas: n, sets }: Site = { replicas: 2, sets: 1 },
+): Plan {
   const settings = z.strictObject(method.settings).parse(given) as never;
-  const scalars = { ...numbersIn(settings), ...method.scalars?.(settings) };
-  const rows = { x: 'x' as const, ...method.rows };
-  const numbers = method.numbers ?? {};
+  const { edges } = method;
+  const scalars = { ...(edges && { n }), ...numbersIn(settings), ...method.scalars?.(settings) };
+  const inSets = (name: string) => Array.from({ length: sets }, (_, set) => edgeName(name, set + 1));
+  const perEdge = <T>(of: Readonly<Record<string, T>> = {}): Record<string, T> =>
+    Object.fromEntries(Object.entries(of).flatMap(([name, from]) => inSets(name).map((each) => [each, from])));
+  const rows: Readonly<Record<string, Start>> = { x: 'x', ...method.rows, ...perEdge(edges?.rows) };
+  const numbers = { ...method.numbers, ...perEdge(edges?.numbers) };
   const sorts: readonly (readonly [string, Sort])[] = [
     ...[...clockNames, ...Object.keys(scalars)].map((name) => [name, 'scalar'] as const),
     ...Object.keys(rows).map((name) => [name, 'row'] as const),
-    ...Object.keys(numbers).map((name) => [name, 'number'] as const),
+    ...[...Object.keys(numbers), ...(edges ? inSets('weight') : [])].map((name) => [name, 'number'] as const),
   ];
   const twice = sorts.find(([name], index) => sorts.findIndex(([other]) => other === name) < index);
   if (twice !== undefined) throw new UserError(`method ${method.name}: the name "${twice[0]}" is used twice`);
   const known = Object.fromEntries(sorts);
   try {
     const text = method.step(settings);
-    const { stages, names } = stagesOf(text, known);
+    const ofEdges = edges && { names: ['weight', ...Object.keys({ ...edges.rows, ...edges.numbers })], sets };
+    const { stages, names } = stagesOf(text, known, ofEdges);
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
     const carried = carriedOver([...stages, ...model]);
     for (const name of carried)
       if (known[name] === undefined)
         throw new UserError(`"${name}" is read before it is set, so it needs a start value in rows`);
-    for (const name of [...Object.keys(method.rows ?? {}), ...Object.keys(numbers)])
+    // Of edges, a replica with a single one may read nothing.
+    for (const name of Object.keys({ ...method.rows, ...method.numbers }))
       if (!carried.has(name))
         throw new UserError(`"${name}" is set in every step before it is read: leave it out of rows`);
     const scratch = Object.keys(names).filter((name) => names[name] === 'row' && !(name in rows));
@@ -101,6 +131,7 @@ export function planOf(method: Method, given: Readonly<Record<string, unknown>> 
       equal: equalRows(stages, all),
       memories: memoryRows(stages, all),
       scalars,
+      sets,
     };
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`method ${method.name}: ${error.message}`, { cause: error });

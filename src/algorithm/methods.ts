@@ -12,6 +12,7 @@ import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { quantizedPushSum, sgp } from './methods/push-sum.ts';
 import { quasiGlobal } from './methods/quasi-global.ts';
+import { relay } from './methods/relay.ts';
 import { diging, dsgt, momentumTracking } from './methods/tracking.ts';
 
 /** Every method, a row each. */
@@ -37,6 +38,7 @@ export const methods: readonly Method[] = [
   dsgt,
   diging,
   momentumTracking,
+  relay,
   adaptiveConsensus,
   localSgd,
   gossipPga,

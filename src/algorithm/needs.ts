@@ -20,6 +20,11 @@ export const requirements = {
     hint: 'use an undirected topology, or a method that does without (dpsgd, dsgt)',
     holds: (mixing) => isSymmetric(mixing),
   },
+  undirected: {
+    what: 'an undirected topology',
+    hint: 'use a topology in which whoever hears a replica is heard by it, such as ring, torus or tree',
+    holds: (_, topology) => !topology.directed,
+  },
   static: {
     what: 'a topology that is the same in every step',
     hint: 'use a static topology such as ring, torus or exponential, or a method that does without (dpsgd, dsgt)',

@@ -123,10 +123,11 @@ function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
 
 /** The matrices that a method needs besides those of the transport. */
 export function matricesOf(plan: Plan, wishes?: Wishes): number {
+  const enough = keptRows(plan).length + plan.scratch.length + 2;
   const peaks = differentSteps(plan, wishes).map(({ actions, dead }) => {
     const places = new Places(
       keptRows(plan),
-      Array.from({ length: 100 }, (_, i) => i),
+      Array.from({ length: enough }, (_, i) => i),
     );
     for (const [index, action] of actions.entries()) places.place(action, dead[index]!);
     return places.peak;

@@ -1,5 +1,6 @@
 import { UserError } from '../base/error.ts';
 import { type Formula, namesIn, operations } from '../base/formula.ts';
+import { overEdges } from './edges.ts';
 import { clockNames, type Sort, type Stage } from './stage.ts';
 import { type Line, parseStep } from './text.ts';
 
@@ -10,6 +11,7 @@ const sorts: readonly Sort[] = ['scalar', 'number', 'row'];
 export function stagesOf(
   text: string,
   known: Readonly<Record<string, Sort>>,
+  edges?: { readonly names: readonly string[]; readonly sets: number },
 ): { readonly stages: readonly Stage[]; readonly names: Readonly<Record<string, Sort>> } {
   const names = new Map<string, Sort>(Object.entries(known));
   let scratch = 0;
@@ -36,6 +38,13 @@ export function stagesOf(
         const row = temporary('row');
         stages.push({ do: 'set', row, to: flat });
         return row;
+      };
+
+      const numberOf = (flat: Formula): string => {
+        if ('name' in flat && names.get(flat.name) === 'number') return flat.name;
+        const number = temporary('number');
+        stages.push({ do: 'setNumber', number, to: flat });
+        return number;
       };
 
       /** Replaces what needs a stage of its own by the row or number it leaves; `into` is where the result may go at once. */
@@ -68,12 +77,21 @@ export function stagesOf(
           }
           case 'W':
           case 'A':
-          case 'pull': {
-            const flat = flatten(one());
-            const number = 'name' in flat && names.get(flat.name) === 'number';
-            const from = number ? (flat as { name: string }).name : rowOf(flat);
+          case 'pull':
+          case 'over': {
+            const [first, set] = of as readonly [Formula, Formula?];
+            if (op === 'over' && set === undefined) fail('over is for methods that say which edges they use');
+            const flat = flatten(op === 'over' ? first : one());
+            const number = sortOf(flat) === 'number' || (op === 'over' && sortOf(flat) === 'scalar');
+            const from = number ? numberOf(flat) : rowOf(flat);
             const result = target(number ? 'number' : 'row');
-            stages.push({ do: 'mix', from, into: result, by: op, sort: number ? 'number' : 'row' });
+            stages.push({
+              do: 'mix',
+              from,
+              into: result,
+              by: op === 'over' ? (set as { value: number }).value : op,
+              sort: number ? 'number' : 'row',
+            });
             return { name: result };
           }
           case 'mean': {
@@ -130,7 +148,8 @@ export function stagesOf(
       return stages;
     });
   }
-  const stages = compile(parseStep(text));
+  const lines = parseStep(text);
+  const stages = compile(edges === undefined ? lines : overEdges(lines, edges.names, edges.sets));
   return { stages, names: Object.fromEntries(names) };
 }
 

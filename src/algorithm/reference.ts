@@ -1,4 +1,6 @@
 import { evaluate } from '../base/formula.ts';
+import type { EdgeSets } from '../topology/edges.ts';
+import { edgeName } from './edges.ts';
 import type { Plan } from './method.ts';
 import { holdsAt, type Stage, stagesAt } from './stage.ts';
 
@@ -14,6 +16,9 @@ export interface Problem {
   /** W of the t-th averaging, and its column-stochastic form. */
   weights(t: number): Matrix;
   columns?(t: number): Matrix;
+  readonly edges?: EdgeSets;
+  /** What random rows start as. */
+  readonly random?: Row;
   gradient(replica: number, at: Row, t: number): Row;
   /** The optimizer: its direction, given gradient and parameters; keeps its own state by replica. */
   direction?(replica: number, gradient: Row, x: Row, t: number): Row;
@@ -39,12 +44,14 @@ export function interpret(
   const rows = new Map<string, Row[]>(
     Object.entries(plan.rows).map(([name, from]) => [
       name,
-      each(() => (from === 'x' ? start.slice() : new Float64Array(start.length))),
+      each(() => (from === 'zero' ? new Float64Array(start.length) : from === 'x' ? start : problem.random!).slice()),
     ]),
   );
   const numbers = new Map<string, number[]>(
     Object.entries(plan.numbers).map(([name, from]) => [name, each(() => from)]),
   );
+  for (const [set, weight] of (problem.edges?.weights ?? []).entries())
+    numbers.set(edgeName('weight', set + 1), [...weight]);
   const scalars = new Map<string, number>(Object.entries(plan.scalars));
   let gossips = 0;
   const row = (name: string) => rows.get(name)!;
@@ -96,6 +103,21 @@ export function interpret(
         );
         return;
       case 'mix': {
+        if (typeof stage.by === 'number') {
+          const { source, weight } = problem.edges!.partners[stage.by - 1]!;
+          const [from, sent] = [rows.get(stage.from), numbers.get(stage.from)];
+          if (from !== undefined)
+            rows.set(
+              stage.into,
+              each((i) => from[source[i]!]!.map((v) => weight[i]! * v)),
+            );
+          if (sent !== undefined)
+            numbers.set(
+              stage.into,
+              each((i) => weight[i]! * sent[source[i]!]!),
+            );
+          return;
+        }
         const given = stage.by === 'A' ? problem.columns!(gossips) : problem.weights(gossips);
         const matrix = stage.by === 'pull' ? given.map((row, i) => row.map((w, j) => (i === j ? w - 1 : w))) : given;
         if (stage.sort === 'row') rows.set(stage.into, mixed(row(stage.from), matrix));

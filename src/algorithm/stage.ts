@@ -15,12 +15,15 @@ export type Stage =
   | { readonly do: 'setNumber'; readonly number: string; readonly to: Formula }
   | { readonly do: 'setScalar'; readonly scalar: string; readonly to: Formula }
   | { readonly do: 'norm'; readonly number: string; readonly row: string }
-  /** `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i). */
+  /**
+   * `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i); a number: what the
+   * partner in that set of edges has.
+   */
   | {
       readonly do: 'mix';
       readonly from: string;
       readonly into: string;
-      readonly by: 'W' | 'A' | 'pull';
+      readonly by: By;
       readonly sort: Mixed;
     }
   /** memory ← memory + C(row − memory), on the replica and on all who hear it. */
@@ -34,6 +37,8 @@ export type Stage =
       readonly otherwise: readonly Stage[];
     };
 
+/** What a row is mixed with: W, its other forms, or a set of edges, from 1. */
+export type By = 'W' | 'A' | 'pull' | number;
 export type Mixed = 'row' | 'number';
 export type Sort = 'row' | 'number' | 'scalar';
 

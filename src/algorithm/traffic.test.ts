@@ -2,7 +2,10 @@ import { expect, it } from 'vitest';
 import { Random } from '../base/random.ts';
 import { apply } from '../topology/mixing.ts';
 import { buildTopology } from '../topology/topology.ts';
-import { distanceTraffic, gossipTraffic, meanTraffic, numbersTraffic } from './traffic.ts';
+import { stepOf } from './actions.ts';
+import { planOf } from './method.ts';
+import { findMethod } from './methods.ts';
+import { distanceTraffic, gossipTraffic, meanTraffic, numbersTraffic, trafficOf } from './traffic.ts';
 
 it('gossip sends the row to every neighbour, a mean sends parts of it round a ring', () => {
   expect(gossipTraffic(buildTopology({ kind: 'ring' }, 8, 1).mixing(0), 8, 100)).toEqual({ messages: 2, bytes: 800 });
@@ -36,4 +39,12 @@ it('one number is enough because gossip keeps the mean', () => {
     const direct = x.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
     expect(x.reduce((sum, value) => sum + value ** 2, 0) / n - mean ** 2).toBeCloseTo(direct, 12);
   }
+});
+
+it('a message over an edge of a tree is a row and a number', () => {
+  const plan = planOf(findMethod('relaysgd'), {}, { replicas: 8, sets: 3 });
+  const step = stepOf(plan, { t: 1, last: false, eta: 1, etaBefore: 1 });
+  const sizes = { replicas: 8, degree: 14 / 8, columns: 100, compressedBytes: 0 };
+  expect(trafficOf(plan, step, sizes).bytes).toBeCloseTo((14 / 8) * 404, 9);
+  expect(trafficOf(plan, step, sizes).messages).toBe(14 / 8);
 });

@@ -68,9 +68,15 @@ export function trafficOf(
   let [bytes, messages] = [0, 0];
   const received = new Set<string>();
   for (const action of actions) {
+    // A copy of what was received computes nothing from it.
+    if ((action.do === 'set' || action.do === 'setNumber') && 'name' in action.to && received.has(action.to.name)) {
+      received.add(action.do === 'set' ? action.row : action.number);
+      continue;
+    }
     if (readsOf(action).some((name) => received.has(name))) received.clear();
     if (action.do === 'mix' && !plan.memories.has(action.from)) {
-      bytes += degree * (action.sort === 'row' ? columns : 1) * floatBytes;
+      const heard = typeof action.by === 'number' ? degree / plan.sets : degree;
+      bytes += heard * (action.sort === 'row' ? columns : 1) * floatBytes;
       if (received.size === 0) messages += degree;
       received.add(action.into);
     }

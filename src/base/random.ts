@@ -18,6 +18,7 @@ const purposes = [
   'test',
   'permutation',
   'compress',
+  'start',
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

@@ -2,13 +2,14 @@ import { Command } from 'commander';
 import type { z } from 'zod';
 import { stepOf } from '../algorithm/actions.ts';
 import { compressorSchema, rowCompressor } from '../algorithm/compressors.ts';
-import { planFacts, sentText } from '../algorithm/facts.ts';
+import { keptNames, planFacts, sentText } from '../algorithm/facts.ts';
 import { type Method, planOf } from '../algorithm/method.ts';
 import { findMethod, methods } from '../algorithm/methods.ts';
 import { requirements, unmetNeed } from '../algorithm/needs.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { trafficOf } from '../algorithm/traffic.ts';
 import { override } from '../experiment/experiment.ts';
+import { edgeSets } from '../topology/edges.ts';
 import { meanDegree } from '../topology/summary.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { jsonOption, setOption } from './options.ts';
@@ -33,7 +34,7 @@ function described(method: Method) {
     title: method.title,
     summary: method.summary,
     paper: method.paper,
-    keeps: [...Object.keys(method.rows ?? {}), ...Object.keys(method.numbers ?? {})],
+    keeps: keptNames(method),
     sent: sentText(facts, plan),
     needs: method.needs.map((need) => requirements[need].what),
     usesOptimizer: facts.usesOptimizer,
@@ -71,14 +72,17 @@ function show(name: string, options: ShowOptions): void {
   const method = findMethod(name);
   const [n, parameters] = [wholeNumber('-n')(options.n), wholeNumber('--parameters')(options.parameters)];
   const { compressor, ...settings } = options.set.reduce<unknown>(override, {}) as Record<string, unknown>;
-  const plan = planOf(method, settings);
-  const facts = planFacts(plan);
   const topology = buildTopology({ kind: options.topology }, n, 1);
+  const unmet = unmetNeed(method.needs, topology);
+  const edges = method.edges && unmet === undefined ? edgeSets(topology, method.edges.of) : undefined;
+  const plan = planOf(method, settings, edges && { replicas: n, sets: edges.partners.length });
+  // A message over any edge is the same, so what is said of one edge is said of all.
+  const facts = planFacts(planOf(method, settings));
   const compressed = rowCompressor(compressorSchema.parse(compressor ?? { kind: 'top-k' }), [0, parameters]).bytes;
   const traffic = (t: number) =>
     trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
       replicas: n,
-      degree: meanDegree(topology),
+      degree: edges?.degree ?? meanDegree(topology),
       columns: parameters,
       compressedBytes: compressed,
     });
@@ -91,7 +95,6 @@ function show(name: string, options: ShowOptions): void {
     periods.reduce((product, period) => product * period, 1),
   );
   const sent = Array.from({ length: steps }, (_, t) => traffic(t).bytes).reduce((sum, each) => sum + each, 0) / steps;
-  const unmet = unmetNeed(method.needs, topology);
   const formulas = plan.text
     .split(/;|\n/)
     .map((line) => line.trim())
@@ -114,7 +117,7 @@ function show(name: string, options: ShowOptions): void {
     fields([
       [
         'keeps',
-        Object.entries({ ...method.rows, ...method.numbers })
+        Object.entries({ ...method.rows, ...method.numbers, ...method.edges?.rows, ...method.edges?.numbers })
           .map(([row, start]) => `${row} (starts as ${start})`)
           .join(', ') || 'nothing but x',
       ],

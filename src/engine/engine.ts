@@ -1,5 +1,4 @@
 import type { Worker } from 'node:worker_threads';
-import { planFor } from '../algorithm/choose.ts';
 import { matrixNames } from '../algorithm/places.ts';
 import { type BackendName, chooseBackend } from '../backends.ts';
 import { revived } from '../base/error.ts';
@@ -8,6 +7,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { RankPlace } from '../transport/group.ts';
 import { requestStop, type SharedTransport, shareTransport } from '../transport/shared.ts';
 import { wishesOf } from './control.ts';
+import { planOfRun } from './edges.ts';
 import type { Event } from './event.ts';
 import type { Checkpoints } from './loop.ts';
 import { type Prepared, workersFor } from './prepare.ts';
@@ -43,7 +43,7 @@ export async function* train(
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   const backend = options.backend ?? (await chooseBackend());
-  const matrices = matrixNames(planFor(experiment.algorithm), wishesOf(experiment.consensus));
+  const matrices = matrixNames(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   const shared = shareTransport(threads, experiment.replicas, prepared.columns, { ...options, matrices });
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, prepared, shared, thread, backend, checkpoints: options.checkpoints };

@@ -1,11 +1,14 @@
 import { type Action, isExchange, keptRows, type StepActions } from '../algorithm/actions.ts';
 import type { RowCompressor } from '../algorithm/compressors.ts';
+import { edgeName } from '../algorithm/edges.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { type Placed, Places } from '../algorithm/places.ts';
+import type { By } from '../algorithm/stage.ts';
 import { evaluate, type Formula } from '../base/formula.ts';
 import { Random } from '../base/random.ts';
 import { RowFormula } from '../kernel/formula.ts';
 import type { Rows } from '../kernel/memory.ts';
+import type { EdgeSets } from '../topology/edges.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
@@ -15,7 +18,7 @@ import type { Outcome, Replicas } from './replicas.ts';
 export interface Occasion {
   readonly t: number;
   /** W and its column-stochastic form. */
-  weights(by: 'W' | 'A' | 'pull'): Mixing;
+  weights(by: By): Mixing;
   /** What is about to be averaged. */
   probe(rows: Rows): void;
   /** All replicas have their gradients: in these rows, unless they were used at once. */
@@ -33,6 +36,7 @@ export interface Machine {
   readonly clock: Clock;
   readonly compressor: RowCompressor | undefined;
   readonly seed: number;
+  readonly edges?: EdgeSets | undefined;
 }
 
 type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'probe' | 'signal'>;
@@ -62,7 +66,12 @@ export class Executor {
   /** Compressed messages so far in this step. */
   #sends = 0;
 
-  constructor(plan: Plan, transport: Transport, replicas: Replicas, { columns, clock, compressor, seed }: Machine) {
+  constructor(
+    plan: Plan,
+    transport: Transport,
+    replicas: Replicas,
+    { columns, clock, compressor, seed, edges }: Machine,
+  ) {
     this.places = new Places(
       keptRows(plan),
       transport.matrices.map((name) => transport.rows(name)),
@@ -78,6 +87,8 @@ export class Executor {
     this.numbers = new Map(
       Object.entries(plan.numbers).map(([name, from]) => [name, new Float64Array(last - first).fill(from)]),
     );
+    for (const [set, weight] of (edges?.weights ?? []).entries())
+      this.numbers.set(edgeName('weight', set + 1), weight.slice(first, last));
     this.#buffers = { x: new Float32Array(columns), gradient: new Float32Array(columns) };
   }
 

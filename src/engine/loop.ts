@@ -1,4 +1,3 @@
-import { planFor } from '../algorithm/choose.ts';
 import { programsOf } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -7,6 +6,7 @@ import type { Transport } from '../transport/transport.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
 import type { PerReplica } from './columns.ts';
 import { wishesOf } from './control.ts';
+import { planOfRun } from './edges.ts';
 import {
   type EndEvent,
   type EvaluationEvent,
@@ -41,7 +41,7 @@ export async function* loop(
   backend: Backend,
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
-  const programs = programsOf(planFor(experiment.algorithm), wishesOf(experiment.consensus));
+  const programs = programsOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   const part = new Part(experiment, transport, await openReplicas(experiment, feed, backend, transport, programs));
   const plan = planner(experiment, feed.stepsPerEpoch);
   const steps = experiment.epochs * feed.stepsPerEpoch;

@@ -1,15 +1,17 @@
 import { keptRows, stepOf } from '../algorithm/actions.ts';
-import { planFor } from '../algorithm/choose.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
+import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
+import type { EdgeSets } from '../topology/edges.ts';
 import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
+import { planOfRun } from './edges.ts';
 import type { StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
 import { consensusDistance, meanOf, ownReplicas, tensorNorms } from './measure.ts';
@@ -26,6 +28,8 @@ export class Part {
   readonly #transport: Transport;
   readonly #clock: Clock;
   readonly #executor: Executor;
+  /** Over which single messages go, if the method has such. */
+  readonly #edges: EdgeSets | undefined;
   readonly #columns: number;
   /** Where each tensor begins in a row, and where the last one ends. */
   readonly #offsets: readonly number[];
@@ -35,7 +39,9 @@ export class Part {
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     const { optimizer, consensus, algorithm, seed } = experiment;
     this.replicas = replicas;
-    this.plan = planFor(algorithm);
+    const { plan, edges } = planOfRun(experiment);
+    this.plan = plan;
+    this.#edges = edges;
     this.#experiment = experiment;
     this.#transport = transport;
     this.#clock = new Clock(() => transport.takeWaitMs());
@@ -44,7 +50,7 @@ export class Part {
     const { compressor: settings } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
     const compressor = settings && rowCompressor(settings, this.#offsets);
     this.#compressedBytes = compressor?.bytes ?? 0;
-    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed };
+    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
     this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
@@ -54,7 +60,13 @@ export class Part {
 
   /** Every replica starts from the same parameters. */
   start(): void {
-    const start = { x: initialise(this.replicas.layout, this.#experiment.seed), zero: new Float32Array(this.#columns) };
+    const { seed } = this.#experiment;
+    const random = new Random(seed, 'start');
+    const start = {
+      x: initialise(this.replicas.layout, seed),
+      zero: new Float32Array(this.#columns),
+      random: Float32Array.from({ length: this.#columns }, () => random.normal()),
+    };
     for (const [name, rows] of this.rows())
       for (const i of ownReplicas(this.#transport)) rows.write(i, start[this.plan.rows[name] ?? 'x']);
     this.#transport.barrier();
@@ -97,7 +109,8 @@ export class Part {
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
     const mixing = () => plan.topology.mixing(control.memory.gossips);
     const { length: replicas } = this.#transport.present;
-    const degree = lastMix === undefined ? 0 : gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
+    const heard = () => this.#edges?.degree ?? gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
+    const degree = lastMix === undefined ? 0 : heard();
     measured.sent(
       trafficOf(this.plan, step, { replicas, degree, columns: this.#columns, compressedBytes: this.#compressedBytes }),
     );
@@ -114,7 +127,10 @@ export class Part {
     };
     await executor.step(step, {
       t,
-      weights: (by) => (by === 'A' ? plan.topology.push(control.memory.gossips) : mixing()),
+      weights: (by) => {
+        if (typeof by === 'number') return this.#edges!.partners[by - 1]!;
+        return by === 'A' ? plan.topology.push(control.memory.gossips) : mixing();
+      },
       probe: (rows) => this.#clock.time('probe', () => this.#probe(t, rows)),
       signal: (gradients) => {
         if (lastMix !== undefined) control.estimate(epoch, executor.outcomes, gradients, executor.places.of('x'));

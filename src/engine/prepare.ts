@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { planFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { UserError } from '../base/error.ts';
@@ -14,6 +13,7 @@ import { evalStep } from '../model/step.ts';
 import type { RankPlace } from '../transport/group.ts';
 import { blockOf } from '../transport/transport.ts';
 import { wishesOf } from './control.ts';
+import { planOfRun } from './edges.ts';
 import { feedOf, type Shares, sharesOf } from './feed.ts';
 
 /** What a run trains on: plain data over shared memory, made once by the main thread and posted to the workers. */
@@ -41,7 +41,7 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   const { task } = feedOf(experiment, dataset, shares);
   const columns = rowSize(evalStep(buildModel(experiment.model, task), 1).params);
   const here = Math.min(experiment.replicas, replicasOf(experiment.replicas, place) * (place?.neighbours ?? 1));
-  const matrices = matricesOf(planFor(experiment.algorithm), wishesOf(experiment.consensus));
+  const matrices = matricesOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   requireMemory(matrices * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
   return { dataset, shares, columns };
 }

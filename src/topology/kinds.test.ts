@@ -78,6 +78,7 @@ const rows: Record<string, Row> = {
   },
   complete: { settings: none, exact: () => true },
   star: { settings: none },
+  tree: { settings: (n) => fc.record({ branches: count(1, n - 1) }) },
   exponential: { settings: (n) => fc.record({ k: count(1, n - 1) }) },
   'one-peer-exponential': { settings: none, exact: isPowerOfTwo },
   hypercube: {

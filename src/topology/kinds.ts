@@ -12,6 +12,7 @@ import { erdosRenyi, randomRegular, smallWorld } from './kinds/random.ts';
 import { ring } from './kinds/ring.ts';
 import { star } from './kinds/star.ts';
 import { torus } from './kinds/torus.ts';
+import { tree } from './kinds/tree.ts';
 
 /** Every kind of topology, a row each. */
 export const kinds: readonly Kind[] = [
@@ -20,6 +21,7 @@ export const kinds: readonly Kind[] = [
   lattice,
   complete,
   star,
+  tree,
   exponential,
   onePeerExponential,
   hypercube,

@@ -2,12 +2,18 @@ import { expect, it } from 'vitest';
 import { planOf } from '../../src/algorithm/method.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { interpret, type Matrix, type Problem } from '../../src/algorithm/reference.ts';
+import { edgeSets } from '../../src/topology/edges.ts';
+import { buildTopology } from '../../src/topology/topology.ts';
 import { alone, complete, compressors, gradient, n, problem, ring } from './oracle.ts';
 
 /** A method with settings, on the oracle problem changed in some way. */
 type Case = readonly [method: string, settings?: Readonly<Record<string, unknown>>, changed?: Partial<Problem>];
 
-const plan = ([name, settings]: Case) => planOf(methods.find((method) => method.name === name)!, settings);
+const plan = ([name, settings, changed]: Case) =>
+  planOf(methods.find((method) => method.name === name)!, settings, {
+    replicas: changed?.n ?? n,
+    sets: changed?.edges?.partners.length ?? 0,
+  });
 
 /** The models of every replica after each of 30 steps, one after the other. */
 function path(given: Case): number[][] {
@@ -22,11 +28,13 @@ const on = (weights: Matrix): Partial<Problem> => ({ weights: () => weights, col
 const exact = { compress: compressors.identity };
 const half = ring.map((row, i) => row.map((w, j) => (w + (i === j ? 1 : 0)) / 2));
 const never = 1_000_000;
+const two = { n: 2, edges: edgeSets(buildTopology({ kind: 'ring' }, 2, 1), 'tree') };
 const order = (name: string) => ({ order: name });
 
 /** What special cases are, as published or as follows from the formulas. */
 const equalities: readonly [title: string, one: Case, other: Case][] = [
   ['D-PSGD on the complete topology is centralized', ['dpsgd', {}, on(complete)], ['centralized']],
+  ['RelaySGD of two replicas is centralized', ['relaysgd', {}, two], ['centralized', {}, two]],
   ['D-PSGD without neighbours is local', ['dpsgd', {}, on(alone)], ['local-sgd', { period: never }]],
   [
     'DSGD-AC that averages fully is D-PSGD while communicating',

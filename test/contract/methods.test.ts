@@ -17,6 +17,8 @@ import { figures, n, problem } from './oracle.ts';
 
 const named = (name: string) => methods.find((method) => method.name === name)!;
 const told = [9, 99, 999];
+const planIn = (row: Row, { edges }: Problem) =>
+  planOf(named(row.method), row.settings, { replicas: n, sets: edges?.partners.length ?? 0 });
 
 /** Holds the figures of all told steps against a row. */
 function check(
@@ -39,7 +41,8 @@ describe('in float64, as separately written programs', () => {
   it.each(rows)('$title', (row) => {
     const found: number[] = [];
     let first: Float64Array | undefined;
-    interpret(planOf(named(row.method), row.settings), { ...problem, ...row.problem?.() }, 1000, (t, { model }) => {
+    const given = { ...problem, ...row.problem?.() };
+    interpret(planIn(row, given), given, 1000, (t, { model }) => {
       if (!told.includes(t)) return;
       const { off, spread } = figures(model);
       found.push(off, spread);
@@ -106,14 +109,15 @@ const compressorOf = ({ compress }: Problem): RowCompressor | undefined =>
 
 describe('in float32, by the engine', () => {
   it.each(rows)('$title', async (row) => {
-    const plan = planOf(named(row.method), row.settings);
     const given = { ...problem, ...row.problem?.() };
+    const plan = planIn(row, given);
     const transport = await openTransport(shareTransport(1, n, 8, { matrices: matrixNames(plan) }), 0);
     const executor = new Executor(plan, transport, replicasOf(given), {
       columns: 8,
       clock: new Clock(() => 0),
       compressor: compressorOf(given),
       seed: 1,
+      edges: given.edges,
     });
     const found: number[] = [];
     let first: Float32Array | undefined;
@@ -128,7 +132,10 @@ describe('in float32, by the engine', () => {
       const round = row.method === 'noloco' ? Math.floor(t / 4) : t;
       await executor.step(step, {
         t,
-        weights: (by) => mixingOf(by === 'A' ? given.columns!(round) : given.weights(round)),
+        weights: (by) =>
+          typeof by === 'number'
+            ? given.edges!.partners[by - 1]!
+            : mixingOf(by === 'A' ? given.columns!(round) : given.weights(round)),
         probe() {},
         signal() {},
         mixed() {},

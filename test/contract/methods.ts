@@ -1,5 +1,5 @@
 import type { Problem } from '../../src/algorithm/reference.ts';
-import { adam, compressors, momentum, pairs } from './oracle.ts';
+import { adam, binaryTree, compressors, momentum, pairs } from './oracle.ts';
 
 /**
  * What separately written programs found on the problem of oracle.ts: ‖mean − x*‖ and Ξ after 10, 100 and 1000 steps, and the first
@@ -206,6 +206,13 @@ export const rows: readonly Row[] = [
     settings: { exactStart: true },
     figures: [0.119750629, 0.015558656, 4.37902093e-4, 7.9883519e-4, 0, 0],
     x0: [-0.23348372, 0.012623743, 0.048765763],
+  },
+  {
+    title: 'relay model',
+    method: 'relaysgd',
+    problem: () => ({ edges: binaryTree }),
+    figures: [0.172937914, 0.00245477, 0.011229743, 1.5542988e-4, 0, 0],
+    x0: [-0.040326079, 0.003416603, 0.008968773],
   },
   {
     title: 'gossip-pga 4',

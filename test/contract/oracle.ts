@@ -1,4 +1,6 @@
 import type { Matrix, Problem } from '../../src/algorithm/reference.ts';
+import { edgeSets } from '../../src/topology/edges.ts';
+import { buildTopology } from '../../src/topology/topology.ts';
 
 /**
  * The problem on which every method has known figures: eight replicas whose quadratics disagree,
@@ -38,6 +40,9 @@ const turns = [0, 1].map((turn) =>
   }),
 );
 export const pairs = (t: number) => turns[t % 2]!;
+
+/** The parent of i is ⌊(i−1)/2⌋. */
+export const binaryTree = edgeSets(buildTopology({ kind: 'tree' }, n, 1), 'tree');
 
 export const problem: Problem = {
   n,

@@ -74,6 +74,7 @@ const variants = {
     { name: 'control', consensus: { kind: 'adaptive', scale: 0.5 } },
     { name: 'critical', consensus: { kind: 'critical', fraction: 0.05 } },
     { name: 'combine-first', algorithm: { kind: 'dpsgd', order: 'combine-then-adapt', finalMerge: true } },
+    { name: 'edges', algorithm: { kind: 'relaysgd' }, topology: { kind: 'tree' } },
     {
       name: 'batch-norm',
       model: { kind: 'resnet20' },
