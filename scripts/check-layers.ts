@@ -15,6 +15,7 @@ interface Layer {
 export const layers: Readonly<Record<string, Layer>> = {
   base: { from: [], npm: ['koffi', 'zod'] },
   topology: { from: ['base'], npm: ['ml-matrix', 'zod'] },
+  network: { from: ['base', 'topology'], npm: ['zod'] },
   draw: { from: ['topology'], pure: true },
   kernel: { from: ['base', 'topology'] },
   'data/table': { from: ['base'], npm: ['@duckdb/node-api'] },
@@ -26,8 +27,8 @@ export const layers: Readonly<Record<string, Layer>> = {
   optim: { from: ['base', 'tensor'], npm: ['zod'] },
   model: { from: ['base', 'tensor', 'optim'], npm: ['zod'] },
   transport: { from: ['base', 'topology', 'kernel'] },
-  algorithm: { from: ['base', 'topology'], npm: ['zod'] },
-  experiment: { from: ['base', 'topology', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
+  algorithm: { from: ['base', 'topology', 'network'], npm: ['zod'] },
+  experiment: { from: ['base', 'topology', 'network', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
   engine: {
     from: [
       ...['base', 'topology', 'kernel', 'data', 'tensor', 'backends.ts', 'optim', 'model', 'transport', 'algorithm'],

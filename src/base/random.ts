@@ -19,6 +19,13 @@ const purposes = [
   'permutation',
   'compress',
   'start',
+  'device',
+  'compute',
+  'link',
+  'loss',
+  'churn',
+  'pair',
+  'schedule',
 ] as const;
 export type Purpose = (typeof purposes)[number];
 

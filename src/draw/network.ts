@@ -13,7 +13,7 @@ const mostStraight = 16;
 export const mostArrows = 32;
 
 /** Who hears whom in one step, and the circle it is drawn on, or the grid inside of it. */
-export interface Network extends Circle {
+export interface Panel extends Circle {
   readonly sources: readonly (readonly number[])[];
   /** Of a grid. */
   readonly columns: number | undefined;
@@ -69,7 +69,7 @@ function shortened([a, b]: readonly [Position, Position], by: number): [Position
 }
 
 /** Numbers around the circle: all where there is room, otherwise about sixteen round ones. */
-function labels(n: number, { centre, radius }: Network, gap: number): string {
+function labels(n: number, { centre, radius }: Panel, gap: number): string {
   const room = n === 1 ? Number.POSITIVE_INFINITY : (2 * Math.PI * radius) / n;
   const most = radius < 200 ? 12 : 20;
   const every =
@@ -99,7 +99,7 @@ function nodes(points: readonly Position[], size: number): string {
 }
 
 /** Length of line to the area of the circle. */
-function densityOf(edges: readonly [number, number][], { sources, radius }: Network): number {
+function densityOf(edges: readonly [number, number][], { sources, radius }: Panel): number {
   const length = edges.reduce((sum, edge) => sum + chord(edge, sources.length, radius), 0);
   return length / (Math.PI * radius ** 2);
 }
@@ -109,7 +109,7 @@ const isRing = (edges: readonly [number, number][], n: number) =>
   edges.every(([i, j]) => Math.abs(i - j) === 1 || Math.abs(i - j) === n - 1);
 
 /** Every edge of a grid is as long as any other, and none crosses another: nothing is left out. */
-function drawGrid(network: Network, columns: number, directed: boolean, numbered: boolean): string {
+function drawGrid(network: Panel, columns: number, directed: boolean, numbered: boolean): string {
   const { centre, radius, sources, caption } = network;
   const small = radius < 200;
   const grid = gridOf(sources.length, columns, centre, radius);
@@ -130,7 +130,7 @@ const captionOf = (caption: string | undefined, { centre, radius }: Circle) =>
     ? ''
     : `<text class="step" x="${coordinate(centre.x)}" y="${coordinate(centre.y + radius + 50)}" font-size="13">${escaped(caption)}</text>`;
 
-export function drawNetwork(network: Network, directed: boolean, every: number, numbered = true): string {
+export function drawNetwork(network: Panel, directed: boolean, every: number, numbered = true): string {
   const { centre, radius, sources, columns, caption } = network;
   if (columns !== undefined) return drawGrid(network, columns, directed, numbered);
   const n = sources.length;
@@ -162,7 +162,7 @@ export function drawNetwork(network: Network, directed: boolean, every: number, 
 }
 
 /** One in how many edges to draw. */
-export function oneIn(networks: readonly Network[], directed: boolean): number {
+export function oneIn(networks: readonly Panel[], directed: boolean): number {
   if (networks.every(({ columns }) => columns !== undefined)) return 1;
   const edges = networks.map(({ sources }) => edgesOf(sources, directed));
   const count = edges.reduce((sum, list) => sum + list.length, 0);
@@ -182,7 +182,7 @@ export function drawSmall(topology: Topology): { shapes: string; every: number }
   const { sources } = topology.round(0);
   const { directed } = topology;
   const tooMany = Math.ceil(edgesOf(sources, directed).length / mostSmallEdges);
-  const network: Network = {
+  const network: Panel = {
     centre: { x: smallSize / 2, y: smallSize / 2 },
     radius: smallSize / 2 - 10,
     sources,

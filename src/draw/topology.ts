@@ -1,6 +1,6 @@
 import type { Spread, TopologySummary } from '../topology/summary.ts';
 import type { Topology } from '../topology/topology.ts';
-import { drawNetwork, mostArrows, type Network, oneIn } from './network.ts';
+import { drawNetwork, mostArrows, oneIn, type Panel } from './network.ts';
 import { escaped } from './svg.ts';
 
 const mostPanels = 12;
@@ -8,14 +8,14 @@ const randomPanels = 6;
 const headHeight = 92;
 
 /** Lays the shown steps out in rows. */
-function layOut(topology: Topology): { panels: Network[]; width: number; height: number } {
+function layOut(topology: Topology): { panels: Panel[]; width: number; height: number } {
   const random = topology.period === Number.POSITIVE_INFINITY;
   const count = random ? randomPanels : Math.min(topology.period, mostPanels);
   const columns = count <= 3 ? count : count === 4 ? 2 : count <= 6 ? 3 : 4;
   const width = count === 1 ? 760 : 960;
   const cell = { x: width / columns, y: count === 1 ? width - 20 : width / columns + 32 };
   const radius = count === 1 ? 320 : cell.x / 2 - 34;
-  const panels = Array.from({ length: count }, (_, step): Network => {
+  const panels = Array.from({ length: count }, (_, step): Panel => {
     const [row, column] = [Math.floor(step / columns), step % columns];
     // The last row may have fewer: keep it in the middle.
     const inRow = Math.min(columns, count - row * columns);

@@ -1,0 +1,83 @@
+import type { Pattern, Work } from '../network/pattern.ts';
+import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
+import type { Plan } from './method.ts';
+
+const floatBytes = 4;
+
+/**
+ * What a step's actions come to in time. Messages are those that `trafficOf` counts: rows that are mixed one after the other go in one message,
+ * until something is computed from what was received.
+ *
+ * @param columns parameters of the model
+ * @param compressedBytes of a compressed row
+ */
+export function patternOf(
+  plan: Plan,
+  { actions }: Pick<StepActions, 'actions'>,
+  { columns, compressedBytes }: { readonly columns: number; readonly compressedBytes: number },
+): Pattern {
+  const numbers = new Map<string, number>();
+  const row = (name: string) => {
+    if (!numbers.has(name)) numbers.set(name, numbers.size);
+    return numbers.get(name)!;
+  };
+  const rowBytes = columns * floatBytes;
+  const work: Work[] = [];
+  const received = new Set<string>();
+  const computed = new Set<string>();
+  for (const action of actions) {
+    if (readsOf(action).some((name) => received.has(name))) received.clear();
+    const reads = readsOf(action).map(row);
+    switch (action.do) {
+      case 'signal':
+      case 'probe':
+        break;
+      case 'gradient':
+      case 'adapt':
+        work.push({ do: 'compute', from: reads, into: row(action.into) });
+        break;
+      case 'mix': {
+        const rows = [row(action.from), row(action.into)] as const;
+        if (plan.memories.has(action.from)) {
+          work.push({ do: 'recall', from: rows[0], into: rows[1] });
+          break;
+        }
+        // What goes in one message leaves when its last row is there.
+        const joins = received.size > 0 ? work.findLastIndex((each) => each.do === 'gossip') : work.length;
+        const [before] = work.splice(joins, 1) as Extract<Work, { do: 'gossip' }>[];
+        const bytes = (before?.bytes ?? 0) + (action.sort === 'row' ? rowBytes : floatBytes);
+        work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows] });
+        received.add(action.into);
+        break;
+      }
+      case 'send':
+        work.push({ do: 'tell', bytes: compressedBytes, from: row(action.row), into: row(action.memory) });
+        break;
+      case 'mean':
+        work.push({
+          do: 'mean',
+          bytes: rowBytes,
+          from: row(action.from),
+          into: row(action.into),
+          gradient: computed.has(action.from),
+        });
+        break;
+      case 'updateTogether': {
+        const gradient = computed.has(action.meanOf);
+        work.push(
+          { do: 'mean', bytes: rowBytes, from: row(action.meanOf), into: row(action.meanOf), gradient },
+          { do: 'local', from: reads, into: row(action.into) },
+        );
+        break;
+      }
+      default:
+        for (const name of writesOf(action)) work.push({ do: 'local', from: reads, into: row(name) });
+    }
+    for (const name of writesOf(action)) {
+      if (action.do === 'gradient') computed.add(name);
+      else computed.delete(name);
+    }
+  }
+  const kept = [...keptRows(plan), ...Object.keys(plan.numbers)].map(row);
+  return { rows: numbers.size, work, kept, rowBytes };
+}

@@ -1,0 +1,276 @@
+import { UserError } from '../base/error.ts';
+import { collectiveOf } from './collective.ts';
+import type { ComputeTimes } from './devices.ts';
+import { type Messages, messagesOf } from './messages.ts';
+import type { Network } from './network.ts';
+import type { Pattern, Work } from './pattern.ts';
+import { mostNs } from './units.ts';
+
+/** Whom each replica hears, in the gossip of this number. */
+export type Hearing = (gossip: number) => readonly (readonly number[])[];
+
+/** Is told what happens, in the order of cause and effect. Arrays are read only until the call returns. */
+export interface Watcher {
+  compute?(replica: number, start: number, end: number): void;
+  /** Of message m: ready on the sender, begins to leave, has left, is there at the earliest, is there. */
+  exchange?(messages: Messages, times: Journeys): void;
+  mean?(start: number, end: number, bytes: number): void;
+  step?(step: number): void;
+}
+
+export interface Journeys {
+  /** By sender. */
+  readonly ready: Float64Array;
+  /** By message. */
+  readonly start: Float64Array;
+  readonly left: Float64Array;
+  readonly earliest: Float64Array;
+  readonly end: Float64Array;
+}
+
+/** What outlasts a step, in nanoseconds; a checkpoint holds it. */
+export interface TimetableState {
+  /** When each replica has finished its last step. */
+  readonly finished: Float64Array;
+  /** When each port is free again. */
+  readonly upFree: Float64Array;
+  readonly downFree: Float64Array;
+  /** When each replica has all that was told so far. */
+  readonly heard: Float64Array;
+}
+
+/**
+ * When each replica computes, sends and finishes, step by step: F_i(t) of synchronous training without a barrier. All times are whole
+ * nanoseconds, made by + and max alone, so that they are the same in any order of computing.
+ */
+export class Timetable {
+  readonly state: TimetableState;
+  /** Of the last step: when each replica began, and when it had computed last. */
+  readonly started: Float64Array;
+  readonly computed: Float64Array;
+  readonly #network: Network;
+  readonly #compute: ComputeTimes;
+  readonly #watcher: Watcher;
+  readonly #known = new WeakMap<object, Map<number, Messages>>();
+  readonly #means = new Map<number, number>();
+  /** By row and replica: when it is there. */
+  #there = new Float64Array(0);
+  readonly #ready: Float64Array;
+  readonly #arrived: Float64Array;
+  #journeys: Omit<Journeys, 'ready'> = journeys(0);
+
+  constructor(network: Network, compute: ComputeTimes, watcher: Watcher = {}) {
+    const { n, upRates, downRates } = network;
+    this.#network = network;
+    this.#compute = compute;
+    this.#watcher = watcher;
+    this.state = {
+      finished: new Float64Array(n),
+      upFree: new Float64Array(upRates.length),
+      downFree: new Float64Array(downRates.length),
+      heard: new Float64Array(n),
+    };
+    this.started = new Float64Array(n);
+    this.computed = new Float64Array(n);
+    this.#ready = new Float64Array(n);
+    this.#arrived = new Float64Array(n);
+  }
+
+  /** As it was after some step. */
+  restore(state: TimetableState): void {
+    for (const key of Object.keys(this.state) as (keyof TimetableState)[]) this.state[key].set(state[key]);
+  }
+
+  /**
+   * One step: its own number, which noise is drawn by, what it does, and whom replicas hear.
+   *
+   * @param gossips averagings with the neighbours in this step: more than its pattern has are made by consensus control, one after the other
+   */
+  step(t: number, pattern: Pattern, hearing: Hearing, gossips = 1): void {
+    const { n } = this.#network;
+    const { finished } = this.state;
+    this.#watcher.step?.(t);
+    if (this.#there.length < pattern.rows * n) this.#there = new Float64Array(pattern.rows * n);
+    for (let row = 0; row < pattern.rows; row++) this.#there.set(finished, row * n);
+    this.started.set(finished);
+    this.computed.set(finished);
+    for (const work of pattern.work) this.#carryOut(t, work, hearing(0));
+    finished.set(this.computed);
+    for (const row of pattern.kept) later(finished, this.#row(row));
+    for (let gossip = 1; gossip < gossips; gossip++) {
+      this.#ready.set(finished);
+      later(finished, this.#exchange(hearing(gossip), pattern.rowBytes));
+    }
+    for (let i = 0; i < n; i++)
+      if (!(finished[i]! <= mostNs))
+        throw new UserError(
+          `step ${t} would end after more than 104 days, the longest time that can be told exactly (2^53 ns)`,
+          {
+            hint: 'use a faster network or device, or fewer steps',
+          },
+        );
+  }
+
+  #row(row: number): Float64Array {
+    const { n } = this.#network;
+    return this.#there.subarray(row * n, (row + 1) * n);
+  }
+
+  #carryOut(t: number, work: Work, sources: readonly (readonly number[])[]): void {
+    const ready = this.#ready;
+    switch (work.do) {
+      case 'compute': {
+        this.#gathered(work.from);
+        const into = this.#row(work.into);
+        later(ready, this.computed);
+        for (let i = 0; i < ready.length; i++) {
+          const end = ready[i]! + this.#compute(i, t);
+          this.#watcher.compute?.(i, ready[i]!, end);
+          this.computed[i] = end;
+          into[i] = end;
+        }
+        return;
+      }
+      case 'local':
+        this.#gathered(work.from);
+        this.#row(work.into).set(ready);
+        return;
+      case 'gossip': {
+        this.#gathered(work.rows.map(([from]) => from));
+        const arrived = this.#exchange(sources, work.bytes);
+        later(arrived, ready);
+        for (const [, into] of work.rows) this.#row(into).set(arrived);
+        return;
+      }
+      case 'tell':
+        this.#gathered([work.from]);
+        later(this.state.heard, this.#exchange(sources, work.bytes));
+        this.#row(work.into).set(ready);
+        return;
+      case 'recall':
+        this.#gathered([work.from]);
+        later(ready, this.state.heard);
+        this.#row(work.into).set(ready);
+        return;
+      case 'mean':
+        this.#row(work.into).fill(this.#meanEnd(work, t));
+        return;
+    }
+  }
+
+  /** #ready: when all these rows are there, at the start of the step if there are none. */
+  #gathered(rows: readonly number[]): void {
+    this.#ready.set(this.started);
+    for (const row of rows) later(this.#ready, this.#row(row));
+  }
+
+  /** A collective starts when the last replica is ready and ends for all together. */
+  #meanEnd({ bytes, from, gradient }: Extract<Work, { do: 'mean' }>, t: number): number {
+    const { buckets } = this.#network;
+    const parts = gradient ? buckets : 1;
+    const ns = this.#means.get(bytes / parts) ?? collectiveOf(this.#network, bytes / parts).ns;
+    this.#means.set(bytes / parts, ns);
+    const there = this.#row(from);
+    const last = there.reduce((most, time) => Math.max(most, time), 0);
+    let end = parts === 1 ? last + ns : 0;
+    // Part k is there after the forward pass, a third of the time, and k parts of the backward pass.
+    for (let k = 1; parts > 1 && k <= parts; k++) {
+      let known = 0;
+      for (let i = 0; i < there.length; i++) {
+        const c = this.#compute(i, t);
+        known = Math.max(known, there[i]! - c + Math.round(c / 3 + (k * 2 * c) / (3 * parts)));
+      }
+      end = Math.max(end, known) + ns;
+    }
+    this.#watcher.mean?.(last, end, bytes);
+    return end;
+  }
+
+  /** One message along every edge, ready at #ready; when each replica has heard all, 0 if it hears nobody. */
+  #exchange(sources: readonly (readonly number[])[], bytes: number): Float64Array {
+    const messages = this.#messages(sources, bytes);
+    if (this.#journeys.end.length < messages.from.length) this.#journeys = journeys(messages.from.length);
+    if (this.#network.sharing === 'serial') this.#oneByOne(messages);
+    else this.#atOnce(messages);
+    const { to } = messages;
+    const { end } = this.#journeys;
+    this.#arrived.fill(0);
+    for (let m = 0; m < to.length; m++) if (end[m]! > this.#arrived[to[m]!]!) this.#arrived[to[m]!] = end[m]!;
+    this.#watcher.exchange?.(messages, { ready: this.#ready, ...this.#journeys });
+    return this.#arrived;
+  }
+
+  #messages(sources: readonly (readonly number[])[], bytes: number): Messages {
+    const known = this.#known.get(sources) ?? new Map<number, Messages>();
+    const messages = known.get(bytes) ?? messagesOf(this.#network, sources, bytes);
+    this.#known.set(sources, known.set(bytes, messages));
+    return messages;
+  }
+
+  #atOnce({ from, wholeNs }: Messages): void {
+    const { start, left, earliest, end } = this.#journeys;
+    for (let m = 0; m < from.length; m++) {
+      start[m] = this.#ready[from[m]!]!;
+      left[m] = end[m] = earliest[m] = start[m]! + wholeNs[m]!;
+    }
+  }
+
+  /** Ports carry one message at a time. Latency never occupies a port; what is heard is taken by its last bit, then by sender. */
+  #oneByOne(messages: Messages): void {
+    const { from, upStart, downStart, upNs, downNs, latencyNs, upOrder, downOrder, downRank, sharedUp } = messages;
+    const { upFree, downFree } = this.state;
+    const { start, left, earliest, end } = this.#journeys;
+    for (let m = 0; m < from.length; m++) start[m] = this.#ready[from[m]!]!;
+    for (let port = 0; port < upFree.length; port++) {
+      const [first, last] = [upStart[port]!, upStart[port + 1]!];
+      if (sharedUp[port] === 1) sortBy(upOrder, first, last, start);
+      let free = upFree[port]!;
+      for (let place = first; place < last; place++) {
+        const m = upOrder[place]!;
+        if (free > start[m]!) start[m] = free;
+        free = start[m]! + upNs[m]!;
+        left[m] = free;
+        earliest[m] = free + latencyNs[m]!;
+      }
+      upFree[port] = free;
+    }
+    for (let port = 0; port < downFree.length; port++) {
+      const [first, last] = [downStart[port]!, downStart[port + 1]!];
+      sortBy(downOrder, first, last, earliest, downRank);
+      let free = downFree[port]!;
+      for (let place = first; place < last; place++) {
+        const m = downOrder[place]!;
+        free = Math.max(earliest[m]!, free + downNs[m]!);
+        end[m] = free;
+      }
+      downFree[port] = free;
+    }
+  }
+}
+
+const journeys = (count: number) => ({
+  start: new Float64Array(count),
+  left: new Float64Array(count),
+  earliest: new Float64Array(count),
+  end: new Float64Array(count),
+});
+
+/** times ← the later of both, one by one. */
+function later(times: Float64Array, others: Float64Array): void {
+  for (let i = 0; i < times.length; i++) if (others[i]! > times[i]!) times[i] = others[i]!;
+}
+
+/** Sorts order[first … last−1] by key, then by rank: by insertion, as the order of the step before is almost right. */
+function sortBy(order: Int32Array, first: number, last: number, key: Float64Array, rank?: Int32Array): void {
+  for (let place = first + 1; place < last; place++) {
+    const m = order[place]!;
+    const [time, own] = [key[m]!, rank === undefined ? m : rank[m]!];
+    let at = place;
+    for (; at > first; at--) {
+      const before = order[at - 1]!;
+      if (key[before]! < time || (key[before] === time && (rank === undefined ? before : rank[before]!) < own)) break;
+      order[at] = before;
+    }
+    order[at] = m;
+  }
+}
