@@ -1,3 +1,4 @@
+import { existsSync, rmSync } from 'node:fs';
 import { type BackendChoice, type BackendName, backendVersion, chooseBackend, keepBackend } from './backends.ts';
 import { follow, lead } from './engine/briefing.ts';
 import { train } from './engine/engine.ts';
@@ -6,7 +7,8 @@ import { prepare, workersFor } from './engine/prepare.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
-import { createRun, lock, type Run, readContext, refuseResume, rewind, writeEnd } from './store/runs.ts';
+import { LiveLog, writeHistory } from './store/live.ts';
+import { createRun, lock, type Run, readContext, refuseResume, rewind, stopFile, writeEnd } from './store/runs.ts';
 import { alone, type World } from './transport/world.ts';
 
 export interface RunOptions {
@@ -61,20 +63,45 @@ async function* carry(
   if (world.rank > 0) return yield* train(experiment, prepared, { ...engine, ...(await follow(world, experiment)) });
   const { run, backend } = await open();
   const startedAt = performance.now();
+  const live = new LiveLog(run.folder);
+  await writeHistory(run.folder, run.database);
   const store = await EventStore.open(run.database);
+  const asked = stopAsked(run, options.signal);
   let unlock = () => {};
   try {
     unlock = lock(run);
     yield { type: 'run', run };
     const task = { experiment, folder: run.checkpoints, backend };
     const agreed = await lead(world, task, (checkpoints) => rewind(run, store, checkpoints));
-    for await (const event of train(experiment, prepared, { ...engine, ...agreed })) {
+    live.rewind(agreed.checkpoints.from ?? 0);
+    for await (const event of train(experiment, prepared, { ...engine, ...agreed, signal: asked.signal })) {
       await store.append(event);
+      live.append(event);
       if (event.type === 'end') writeEnd(run, event, (performance.now() - startedAt) / 1000);
       yield event;
     }
   } finally {
+    asked.release();
     store.close();
+    live.remove();
     unlock();
   }
+}
+
+/** Aborts with the signal given, or once there is a file called stop in the run's folder: so that any process on any machine can ask for it. */
+function stopAsked(run: Run, signal: AbortSignal | undefined): { readonly signal: AbortSignal; release(): void } {
+  const file = stopFile(run);
+  const controller = new AbortController();
+  // An earlier wish is no wish of now.
+  rmSync(file, { force: true });
+  const look = setInterval(() => {
+    if (existsSync(file)) controller.abort();
+  }, 1000).unref();
+  return {
+    signal: signal === undefined ? controller.signal : AbortSignal.any([signal, controller.signal]),
+    release() {
+      clearInterval(look);
+      rmSync(file, { force: true });
+    },
+  };
 }

@@ -18,7 +18,9 @@ export type Columns = Readonly<Record<string, Column>>;
 export type PerReplica = readonly (number | null)[];
 
 type Value<C extends Column> = C['per'] extends 'replica'
-  ? PerReplica
+  ? C['optional'] extends true
+    ? PerReplica | null
+    : PerReplica
   : C['type'] extends 'text'
     ? string
     : C['optional'] extends true
@@ -34,6 +36,8 @@ const optional = (description: string, unit = '') =>
   ({ type: 'double', per: 'run', optional: true, unit, description }) as const;
 const each = (description: string, unit = '') =>
   ({ type: 'double', per: 'replica', optional: false, unit, description }) as const;
+const eachIfProbed = (description: string, unit = '') =>
+  ({ type: 'double', per: 'replica', optional: true, unit, description }) as const;
 
 /** What the time of a step is spent on. */
 export const phases = {
@@ -63,8 +67,10 @@ export const stepColumns = {
   accuracy: each('on its own batch, before the step'),
   gradientNorm: each('L2 norm of its gradient'),
   distance: optional('consensus distance Ξ after the local step, before averaging; null if it was not probed'),
+  replicaDistance: eachIfProbed('‖x_i − x̄‖, its own distance to the mean, when Ξ was probed'),
   controlledDistance: optional('Ξ after the last averaging; null if consensus control did not measure it'),
   targetDistance: optional('what consensus control holds Ξ against; null without it'),
+  round: one('integer', 'with which round of the topology it averaged first, counted from 0 over the whole run'),
   gossips: one('integer', 'averagings with the neighbours in this step'),
   sentBytes: one(
     'double',
@@ -80,6 +86,14 @@ export const normColumns = {
   step: one('integer', 'counted from 0 over the whole run'),
   tensor: one('integer', 'its position in the model'),
   norm: each('L2 norm of the tensor after the local step, before averaging'),
+} as const satisfies Columns;
+
+/** One row per step whose edges were probed: lists over the edges of its round. */
+export const edgeColumns = {
+  step: one('integer', 'counted from 0 over the whole run'),
+  source: each('the replica that was heard'),
+  replica: each('the replica that heard it'),
+  distance: each('‖x_i − x_j‖ of the two after the local step, before averaging'),
 } as const satisfies Columns;
 
 /** One row per evaluation. */

@@ -44,7 +44,9 @@ export async function* train(
   const threads = workersFor(experiment.replicas, options.workers, options.place);
   const backend = options.backend ?? (await chooseBackend());
   const matrices = matrixNames(planOfRun(experiment).plan, wishesOf(experiment.consensus));
-  const shared = shareTransport(threads, experiment.replicas, prepared.columns, { ...options, matrices });
+  // Rows that are on their way to a neighbour cannot be compared with others meanwhile.
+  const overlap = options.overlap === true && !experiment.probes.edges;
+  const shared = shareTransport(threads, experiment.replicas, prepared.columns, { ...options, overlap, matrices });
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, prepared, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });

@@ -1,7 +1,15 @@
-import type { evaluationColumns, PerReplica, PhaseMs, Row, stepColumns } from './columns.ts';
+import type { edgeColumns, evaluationColumns, PerReplica, PhaseMs, Row, stepColumns } from './columns.ts';
 
 /** What happened in a run, in the order in which it happened. Metrics are computed from stored events, never in the loop. */
-export type Event = StartEvent | StepEvent | NormsEvent | EvaluationEvent | CheckpointEvent | LostEvent | EndEvent;
+export type Event =
+  | StartEvent
+  | StepEvent
+  | NormsEvent
+  | EdgesEvent
+  | EvaluationEvent
+  | CheckpointEvent
+  | LostEvent
+  | EndEvent;
 
 /** The first event: what is about to happen. */
 export interface StartEvent {
@@ -36,6 +44,9 @@ export interface NormsEvent {
   /** norms[tensor][replica] */
   readonly norms: readonly PerReplica[];
 }
+
+/** How far those apart are who average with each other: over the edges of the step's round. */
+export type EdgesEvent = { readonly type: 'edges' } & Row<typeof edgeColumns>;
 
 export interface Score {
   readonly loss: number;

@@ -53,9 +53,10 @@ export async function* loop(
   const lost: Loss[] = [];
   while (step < steps) {
     const epoch = Math.floor(step / feed.stepsPerEpoch);
-    const { event, norms } = await part.step(step, plan(epoch));
+    const { event, norms, edges } = await part.step(step, plan(epoch));
     yield event;
     if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, transport) };
+    if (edges !== undefined) yield edges;
     step += 1;
     const worst = event.loss.findIndex((loss) => loss !== null && !(loss < divergedLoss));
     if (worst >= 0) {

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { PerReplica } from './columns.ts';
+import type { EdgesEvent } from './event.ts';
 
 /** What is measured of rows over all replicas. Collective: every worker calls these alike and gets the same numbers. */
 
@@ -24,11 +26,79 @@ export function gatherPresent(transport: Transport, own: Float64Array): Float64A
   return Float64Array.from(transport.present, (i) => all[i]!);
 }
 
-/** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
-export function consensusDistance(transport: Transport, rows: Rows): number {
+/** ‖x̄ − x_i‖² of every replica that is there. */
+function squaredDistances(transport: Transport, rows: Rows): Float64Array {
   const mean = transport.mean(rows);
   const squares = Float64Array.from(ownReplicas(transport), (i) => transport.kernel.squaredDistance(rows, i, mean, 0));
-  return Math.sqrt(squaredConsensusDistance(gatherPresent(transport, squares)));
+  return gatherPresent(transport, squares);
+}
+
+/** Ξ = √((1/n) Σ ‖x̄ − x_i‖²) */
+export const consensusDistance = (transport: Transport, rows: Rows): number =>
+  Math.sqrt(squaredConsensusDistance(squaredDistances(transport, rows)));
+
+/** Ξ and what it is made of. */
+export function distances(
+  transport: Transport,
+  rows: Rows,
+): { readonly distance: number; readonly replicaDistance: PerReplica } {
+  const squares = squaredDistances(transport, rows);
+  const all = new Array<number | null>(transport.replicas).fill(null);
+  for (const [place, i] of transport.present.entries()) all[i] = Math.sqrt(squares[place]!);
+  return { distance: Math.sqrt(squaredConsensusDistance(squares)), replicaDistance: all };
+}
+
+/** More edges of a round than these are not measured: it would take longer than the step. */
+const mostEdges = 4096;
+
+/** The k-th of those whom each replica hears, alone and whole: one that hears fewer hears itself. */
+function kthSources({ n, start, source }: Mixing): Mixing[] {
+  const heard = Array.from({ length: n }, (_, i) =>
+    [...source.subarray(start[i], start[i + 1])].filter((j) => j !== i),
+  );
+  const most = Math.max(...heard.map(({ length }) => length));
+  return Array.from({ length: most }, (_, k) => ({
+    n,
+    start: Int32Array.from({ length: n + 1 }, (_, i) => i),
+    source: Int32Array.from(heard, (those, i) => those[k] ?? i),
+    weight: new Float64Array(n).fill(1),
+  }));
+}
+
+/** For each W that was asked for: as long as it is used, so are the plans of its exchanges. */
+const layers = new WeakMap<Mixing, readonly Mixing[]>();
+
+/**
+ * ‖x_i − x_j‖ over the edges of a round; null if there are too many. Every replica hears one other at a time, into `spare`: as many
+ * exchanges as the most neighbours a replica has.
+ */
+export function edgeDistances(
+  transport: Transport,
+  mixing: Mixing,
+  rows: Rows,
+  spare: Rows,
+): Omit<EdgesEvent, 'type' | 'step'> | null {
+  const { n, source: entries } = mixing;
+  if (entries.length - n > mostEdges) return null;
+  let each = layers.get(mixing);
+  if (each === undefined) layers.set(mixing, (each = kthSources(mixing)));
+  const found = { source: [] as number[], replica: [] as number[], distance: [] as number[] };
+  for (const layer of each) {
+    transport.mix(layer, rows, spare, 'difference');
+    const own = new Float64Array(ownReplicas(transport).length);
+    for (const [place, i] of ownReplicas(transport).entries())
+      transport.kernel.norms(spare, i, [0, rows.columns], own.subarray(place, place + 1));
+    const all = transport.gather(own, 1);
+    const there = new Set(transport.present);
+    for (const i of transport.present) {
+      const j = layer.source[i]!;
+      if (j === i || !there.has(j)) continue;
+      found.source.push(j);
+      found.replica.push(i);
+      found.distance.push(all[i]!);
+    }
+  }
+  return found;
 }
 
 /** L2 norm of every tensor on every replica, replica by replica; tensor t has the columns offsets[t] … offsets[t+1]−1. */

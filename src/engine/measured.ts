@@ -1,9 +1,9 @@
 import type { Traffic } from '../algorithm/traffic.ts';
 import type { Transport } from '../transport/transport.ts';
 import { phases } from './clock.ts';
-import type { PhaseMs } from './columns.ts';
+import type { PerReplica, PhaseMs } from './columns.ts';
 import type { Controlled } from './control.ts';
-import type { StepEvent } from './event.ts';
+import type { EdgesEvent, StepEvent } from './event.ts';
 import { perReplica } from './measure.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome } from './replicas.ts';
@@ -11,11 +11,19 @@ import type { Outcome } from './replicas.ts';
 /** What a step leaves behind for its event. */
 export class Measured {
   norms: Float64Array | undefined;
+  edges: EdgesEvent | undefined;
   distance: number | null = null;
+  replicaDistance: PerReplica | null = null;
   controlled: Controlled = { distance: null, target: null };
   gossips = 0;
   sentBytes = 0;
   sentMessages = 0;
+  /** Of the topology, with which it averages first. */
+  readonly round: number;
+
+  constructor(round: number) {
+    this.round = round;
+  }
 
   sent(...traffic: readonly Traffic[]): void {
     for (const { messages, bytes } of traffic) {
@@ -46,6 +54,8 @@ export class Measured {
       accuracy: column(1),
       gradientNorm: column(2),
       distance: this.distance,
+      replicaDistance: this.replicaDistance,
+      round: this.round,
       gossips: this.gossips,
       sentBytes: this.sentBytes,
       sentMessages: this.sentMessages,

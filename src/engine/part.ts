@@ -7,14 +7,14 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { initialise, rowSize } from '../model/layout.ts';
 import type { EdgeSets } from '../topology/edges.ts';
-import { isDoublyStochastic } from '../topology/mixing.ts';
+import { isDoublyStochastic, type Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
 import { planOfRun } from './edges.ts';
-import type { StepEvent } from './event.ts';
+import type { EdgesEvent, StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
-import { consensusDistance, meanOf, ownReplicas, tensorNorms } from './measure.ts';
+import { distances, edgeDistances, meanOf, ownReplicas, perReplica, tensorNorms } from './measure.ts';
 import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Replicas } from './replicas.ts';
@@ -34,7 +34,7 @@ export class Part {
   /** Where each tensor begins in a row, and where the last one ends. */
   readonly #offsets: readonly number[];
   readonly #compressedBytes: number;
-  #measured = new Measured();
+  #measured = new Measured(0);
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     const { optimizer, consensus, algorithm, seed } = experiment;
@@ -98,8 +98,11 @@ export class Part {
   }
 
   /** One step; the event and the norms are the same on every worker. */
-  async step(t: number, plan: EpochPlan): Promise<{ event: StepEvent; norms: Float64Array | undefined }> {
-    const measured = new Measured();
+  async step(
+    t: number,
+    plan: EpochPlan,
+  ): Promise<{ event: StepEvent; norms: Float64Array | undefined; edges: EdgesEvent | undefined }> {
+    const measured = new Measured(this.control.memory.gossips);
     this.#measured = measured;
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
     const epoch = t / plan.stepsPerEpoch;
@@ -131,7 +134,7 @@ export class Part {
         if (typeof by === 'number') return this.#edges!.partners[by - 1]!;
         return by === 'A' ? plan.topology.push(control.memory.gossips) : mixing();
       },
-      probe: (rows) => this.#clock.time('probe', () => this.#probe(t, rows)),
+      probe: (rows) => this.#clock.time('probe', () => this.#probe(t, rows, lastMix && mixing())),
       signal: (gradients) => {
         if (lastMix !== undefined) control.estimate(epoch, executor.outcomes, gradients, executor.places.of('x'));
       },
@@ -143,14 +146,23 @@ export class Part {
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
     const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
-    return { event, norms: measured.norms };
+    return { event, norms: measured.norms, edges: measured.edges };
   }
 
-  #probe(t: number, rows: Rows): void {
-    const { everySteps, norms, distance } = this.#experiment.probes;
+  #probe(t: number, rows: Rows, mixing: Mixing | undefined): void {
+    const { everySteps, norms, distance, edges } = this.#experiment.probes;
     if (t % everySteps !== 0) return;
     if (norms) this.#measured.norms = tensorNorms(this.#transport, rows, this.#offsets);
     // Replicas that stay equal have nothing to measure.
-    if (distance) this.#measured.distance = this.keepsEqual ? 0 : consensusDistance(this.#transport, rows);
+    if (distance)
+      Object.assign(
+        this.#measured,
+        this.keepsEqual
+          ? { distance: 0, replicaDistance: perReplica(this.#transport, () => 0) }
+          : distances(this.#transport, rows),
+      );
+    if (!edges || mixing === undefined) return;
+    const found = edgeDistances(this.#transport, mixing, rows, this.#executor.places.spare);
+    if (found !== null) this.#measured.edges = { type: 'edges', step: t, ...found };
   }
 }

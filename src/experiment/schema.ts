@@ -40,7 +40,13 @@ const shape = {
         .boolean()
         .default(true)
         .describe('L2 norm of every tensor on every replica, after its step and before averaging'),
-      distance: z.boolean().default(true).describe('consensus distance Ξ'),
+      distance: z.boolean().default(true).describe('consensus distance Ξ, and that of each replica to the mean'),
+      edges: z
+        .boolean()
+        .default(false)
+        .describe(
+          'distances between replicas that average with each other, in rounds of up to 4,096 connections; takes as many exchanges as a replica has neighbours',
+        ),
     })
     .prefault({})
     .describe('what is measured during the run'),

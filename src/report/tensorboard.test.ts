@@ -82,6 +82,8 @@ const step = (index: number, loss: number[]): Event => ({
   accuracy: [0.25, 0.75],
   gradientNorm: [],
   distance: index === 0 ? null : 3,
+  replicaDistance: null,
+  round: 0,
   controlledDistance: null,
   targetDistance: null,
   gossips: 1,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DOUBLE, type DuckDBAppender, type DuckDBConnection, DuckDBInstance, LIST } from '@duckdb/node-api';
 import { UserError } from '../base/error.ts';
 import type { Column, PerReplica, Row } from '../engine/columns.ts';
@@ -47,6 +48,7 @@ export class EventStore {
     await this.#connection.run(`
       delete from steps where step >= ${step};
       delete from norms where step >= ${step};
+      delete from edges where step >= ${step};
       delete from evaluations where step > ${step};
       delete from checkpoints where step > ${step};`);
   }
@@ -59,6 +61,7 @@ export class EventStore {
         event.norms.forEach((norm, tensor) => {
           this.#tables.norms.append({ step: event.step, tensor, norm });
         });
+      else if (event.type === 'edges') this.#tables.edges.append(event);
       else if (event.type === 'evaluation') this.#tables.evaluations.append(evaluationRow(event));
       else this.#flush();
       // After the flush: a checkpoint that is listed has all its events here.
@@ -153,10 +156,17 @@ function put(appender: DuckDBAppender, { type }: Column, value: number | string 
   else appender.appendDouble(value);
 }
 
-async function openDatabase(path: string): Promise<DuckDBInstance> {
+/** How long somebody who is just reading it may take. */
+const patienceMs = 3000;
+
+async function openDatabase(path: string, since = performance.now()): Promise<DuckDBInstance> {
   try {
     return await DuckDBInstance.create(path);
   } catch (cause) {
+    if (inUse(cause) && performance.now() - since < patienceMs) {
+      await sleep(50);
+      return openDatabase(path, since);
+    }
     if (inUse(cause))
       throw new UserError(`${path} is in use by another process`, { cause, hint: 'wait until that process has ended' });
     throw unreadable(path, cause);

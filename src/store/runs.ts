@@ -17,8 +17,7 @@ export type Status = EndEvent['status'] | 'running' | 'interrupted';
 
 /**
  * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, files/ (copies of topology files, by
- * SHA-256), and result.json when it has ended.
- * `lock` names the process that is writing.
+ * SHA-256), and result.json when it has ended. While it is written there are `lock`, which names the process that does, and live.jsonl.
  */
 export interface Run {
   readonly id: string;
@@ -65,6 +64,9 @@ export function createRun(root: string, experiment: Experiment, context: Machine
     return at(root, id, experiment);
   }
 }
+
+/** Who makes this file asks the run to end after its step, with a checkpoint; it is looked for about every second. */
+export const stopFile = ({ folder }: Pick<Run, 'folder'>) => join(folder, 'stop');
 
 const lockOf = ({ folder }: Run) => join(folder, 'lock');
 

@@ -2,6 +2,7 @@ import {
   type Column,
   type Columns,
   checkpointColumns,
+  edgeColumns,
   evaluationColumns,
   normColumns,
   stepColumns,
@@ -12,6 +13,7 @@ import {
 export const eventTables = {
   steps: stepColumns,
   norms: normColumns,
+  edges: edgeColumns,
   evaluations: evaluationColumns,
   tensors: tensorColumns,
   checkpoints: checkpointColumns,

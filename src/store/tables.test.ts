@@ -56,6 +56,8 @@ const events: readonly Event[] = [
       accuracy: values(step + 10),
       gradientNorm: [],
       distance: step === 0 ? null : 5,
+      replicaDistance: null,
+      round: 0,
       controlledDistance: null,
       targetDistance: null,
       gossips: 1,

@@ -1,4 +1,12 @@
-import { type Column, type Columns, evaluationColumns, normColumns, phases, stepColumns } from '../engine/columns.ts';
+import {
+  type Column,
+  type Columns,
+  edgeColumns,
+  evaluationColumns,
+  normColumns,
+  phases,
+  stepColumns,
+} from '../engine/columns.ts';
 import { type EventTable, eventTables, snake, sqlType, storedColumns } from './schema.ts';
 
 /** A column of a table that can be asked: what it holds, and how it follows from one run's database. */
@@ -99,6 +107,11 @@ export const eventViews = {
     summary: 'one row per probed step, tensor and replica: its L2 norm before averaging',
     from: (source) => `(select step, ${tensorName(source)} as name, norm from ${source('norms')})`,
     columns: [plain('step', normColumns.step), tensor, replicaIn('norm'), ...apart(normColumns)],
+  },
+  edges: {
+    summary: 'one row per probed step and connection of its round, if `probes.edges` is set',
+    from: (source) => source('edges'),
+    columns: [plain('step', edgeColumns.step), ...apart(edgeColumns)],
   },
   dispersion: {
     summary: 'one row per probed step and tensor: how unequal the norms of the replicas are',

@@ -274,3 +274,40 @@ it('as does one that diverges in its last step', async () => {
 it('a replica without data is refused before anything starts', async () => {
   await expect(outcomeOf({ batch: 100 })).rejects.toThrow(/replica 0 gets 80 samples, fewer than one batch of 100/);
 });
+
+describe('distances', () => {
+  it('of each replica make up Ξ', async () => {
+    const { steps } = await outcomeOf({ epochs: 1 });
+    for (const { distance, replicaDistance } of steps) {
+      const squares = replicaDistance!.map((each) => each! ** 2);
+      expect(Math.sqrt(squares.reduce((sum, square) => sum + square) / squares.length)).toBeCloseTo(distance!, 6);
+    }
+    expect(steps.map(({ round }) => round)).toEqual(steps.map(({ step }) => step));
+  });
+
+  it('over the edges are those of the round, fit those to the mean, and change no bit', async () => {
+    const plain = await outcomeOf({ epochs: 1 });
+    const one = await outcomeOf({ epochs: 1, probes: { edges: true } }, { workers: 1 });
+    const two = await outcomeOf({ epochs: 1, probes: { edges: true } }, { workers: 2 });
+    expect(two.end.paramsSha256).toBe(plain.end.paramsSha256);
+    const edgesOf = ({ events }: typeof one) => events.flatMap((event) => (event.type === 'edges' ? [event] : []));
+    expect(edgesOf(one)).toEqual(edgesOf(two));
+    expect(edgesOf(one)).toHaveLength(plain.steps.length);
+    expect(edgesOf(plain)).toEqual([]);
+    for (const { step, source, replica, distance } of edgesOf(one)) {
+      expect(source).toHaveLength(24);
+      const own = plain.steps[step]!.replicaDistance!;
+      for (const [e, i] of replica.entries()) {
+        const j = source[e]!;
+        expect([1, 11]).toContain(Math.abs(i! - j));
+        // The triangle with the mean.
+        expect(distance[e]!).toBeLessThanOrEqual((own[i!]! + own[j]!) * 1.0001);
+        expect(distance[e]!).toBeGreaterThanOrEqual(Math.abs(own[i!]! - own[j]!) * 0.9999);
+        expect(distance[e]).toBeGreaterThan(0);
+        // Heard both ways.
+        const back = replica.findIndex((other, f) => other === j && source[f] === i);
+        expect(distance[back]).toBe(distance[e]);
+      }
+    }
+  });
+});

@@ -70,6 +70,8 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
       accuracy: each(() => 0.5),
       gradientNorm: each(() => 1),
       distance: 1,
+      replicaDistance: null,
+      round: 0,
       controlledDistance: null,
       targetDistance: null,
       gossips: 1,

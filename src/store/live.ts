@@ -1,0 +1,262 @@
+import { appendFileSync, existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Dispersion, dispersion } from '../base/statistics.ts';
+import { type Columns, evaluationColumns, type PerReplica, type Row, stepColumns } from '../engine/columns.ts';
+import {
+  type Event,
+  evaluationRow,
+  type LostEvent,
+  type StartEvent,
+  type StepEvent,
+  stepRow,
+} from '../engine/event.ts';
+import { snake } from './schema.ts';
+import { bandNames } from './tidy.ts';
+import { readEvents } from './views.ts';
+
+/**
+ * What a run tells while it is going on: only one process can have its database open. A file of JSON lines beside it that rank 0 appends
+ * to, for others to read as it grows, over any network disk; a last line that is torn is one that is not yet there. Few lines a
+ * second, so that it costs the run next to nothing. Removed when the database is closed, which then can be read.
+ */
+export const liveFile = (folder: string): string => join(folder, 'live.jsonl');
+
+/** Mean, least and largest. */
+export type Band = readonly [mean: number | null, min: number | null, max: number | null];
+type Reduced<C extends Columns> = {
+  readonly [K in keyof C]: C[K]['per'] extends 'replica' ? Band : number | null;
+};
+
+/** The steps since the line before, of which `step` is the last, in means. */
+export type LiveStep = {
+  readonly type: 'step';
+  readonly step: number;
+  readonly steps: number;
+  readonly at: number;
+} & Omit<Reduced<typeof stepColumns>, 'step'>;
+
+/** One step, replica by replica. */
+export interface LiveReplicas {
+  readonly type: 'replicas';
+  readonly step: number;
+  readonly epoch: number;
+  readonly round: number;
+  readonly loss: PerReplica;
+  readonly accuracy: PerReplica;
+  readonly distance: PerReplica | null;
+  /** norms[tensor][replica], and how unequal they are; null if they were not probed. Norms of very many are left out. */
+  readonly norms: readonly PerReplica[] | null;
+  readonly dispersion: readonly Dispersion[] | null;
+  readonly edges: { readonly source: PerReplica; readonly replica: PerReplica; readonly distance: PerReplica } | null;
+}
+
+export type LiveEvaluation = { readonly type: 'evaluation' } & Row<typeof evaluationColumns>;
+
+export type LiveLine =
+  | (StartEvent & { readonly at: number })
+  /** What was told of this step and those after it is about to happen again. */
+  | { readonly type: 'rewind'; readonly step: number }
+  | LiveStep
+  | LiveReplicas
+  | LiveEvaluation
+  | LostEvent
+  | { readonly type: 'end'; readonly status: string; readonly step: number };
+
+/** So many milliseconds at least are between lines about steps, and about replicas. */
+const [stepMs, replicasMs] = [334, 1000];
+/** A long run has no more lines than about these times the logarithm of its length. */
+const [mostSteps, mostReplicas] = [2000, 600];
+/** More norms in one line than these are left out. */
+const mostNorms = 8192;
+
+/** As many digits as any screen can show. */
+const digits = (_: string, value: unknown) =>
+  typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
+
+const isBand = (key: string) => (stepColumns as Columns)[key]!.per === 'replica';
+
+/** The mean of values, with the least and the largest, as they come one by one. */
+class Running {
+  #sum = 0;
+  #count = 0;
+  #min = Number.POSITIVE_INFINITY;
+  #max = Number.NEGATIVE_INFINITY;
+
+  add(value: number | null): void {
+    if (value === null) return;
+    this.#sum += value;
+    this.#count += 1;
+    if (value < this.#min) this.#min = value;
+    if (value > this.#max) this.#max = value;
+  }
+
+  get band(): Band {
+    return this.#count === 0 ? [null, null, null] : [this.#sum / this.#count, this.#min, this.#max];
+  }
+}
+
+/** Steps on their way to one line. */
+class Bucket {
+  #steps = 0;
+  #last: StepEvent | undefined;
+  readonly #figures = new Map(Object.keys(stepColumns).map((key) => [key, new Running()]));
+
+  add(event: StepEvent): void {
+    this.#steps += 1;
+    this.#last = event;
+    for (const [key, value] of Object.entries(stepRow(event))) {
+      const figure = this.#figures.get(key)!;
+      if (typeof value === 'object' && value !== null) for (const each of value) figure.add(each);
+      else figure.add(value);
+    }
+  }
+
+  line(at: number): LiveStep | undefined {
+    if (this.#last === undefined) return undefined;
+    const figures = [...this.#figures].map(([key, { band }]) => [key, isBand(key) ? band : band[0]]);
+    const { step, epoch } = this.#last;
+    return { type: 'step', steps: this.#steps, at, ...Object.fromEntries(figures), step, epoch } as LiveStep;
+  }
+}
+
+export class LiveLog {
+  readonly #path: string;
+  readonly #now: () => number;
+  #startedMs = Number.NEGATIVE_INFINITY;
+  #stepsMs = Number.NEGATIVE_INFINITY;
+  #replicasMs = Number.NEGATIVE_INFINITY;
+  #bucket = new Bucket();
+  /** Waits for what follows of the same step. */
+  #replicas: LiveReplicas | undefined;
+  #failed = false;
+
+  constructor(folder: string, now: () => number = Date.now) {
+    this.#path = liveFile(folder);
+    this.#now = now;
+  }
+
+  /** Of a resumed run: from this step on everything happens again. */
+  rewind(step: number): void {
+    if (existsSync(this.#path)) this.#write({ type: 'rewind', step });
+  }
+
+  append(event: Event): void {
+    const now = this.#now();
+    if (event.type === 'norms') this.#norms(event.step, event.norms);
+    else if (event.type === 'edges') this.#edges(event);
+    else {
+      this.#flushReplicas();
+      if (event.type === 'start') {
+        this.#startedMs = now;
+        this.#write({ ...event, at: now });
+      } else if (event.type === 'step') this.#step(event, now);
+      else if (event.type !== 'checkpoint') {
+        this.#flushSteps(now);
+        if (event.type === 'evaluation') this.#write({ type: 'evaluation', ...evaluationRow(event) });
+        else if (event.type === 'end') this.#write({ type: 'end', status: event.status, step: event.step });
+        else this.#write(event);
+      }
+    }
+  }
+
+  /** When the database can be read again. */
+  remove(): void {
+    rmSync(this.#path, { force: true });
+  }
+
+  /** Whether it is time for another line, the later the rarer. */
+  #due(now: number, before: number, leastMs: number, most: number): boolean {
+    return now - before >= Math.max(leastMs, (now - this.#startedMs) / most);
+  }
+
+  #step(event: StepEvent, now: number): void {
+    this.#bucket.add(event);
+    if (this.#due(now, this.#stepsMs, stepMs, mostSteps)) this.#flushSteps(now);
+    if (!this.#due(now, this.#replicasMs, replicasMs, mostReplicas)) return;
+    this.#replicasMs = now;
+    const { step, epoch, round, loss, accuracy, replicaDistance: distance } = event;
+    const nothing = { norms: null, dispersion: null, edges: null };
+    this.#replicas = { type: 'replicas', step, epoch, round, loss, accuracy, distance, ...nothing };
+  }
+
+  #norms(step: number, norms: readonly PerReplica[]): void {
+    if (this.#replicas?.step !== step) return;
+    const there = norms.map((all) => all.filter((norm) => norm !== null));
+    const few = norms.length * norms[0]!.length <= mostNorms;
+    this.#replicas = { ...this.#replicas, norms: few ? norms : null, dispersion: there.map(dispersion) };
+  }
+
+  #edges({ step, source, replica, distance }: Extract<Event, { type: 'edges' }>): void {
+    if (this.#replicas?.step === step) this.#replicas = { ...this.#replicas, edges: { source, replica, distance } };
+  }
+
+  #flushSteps(now: number): void {
+    const line = this.#bucket.line(now);
+    if (line === undefined) return;
+    this.#write(line);
+    this.#stepsMs = now;
+    this.#bucket = new Bucket();
+  }
+
+  #flushReplicas(): void {
+    if (this.#replicas !== undefined) this.#write(this.#replicas);
+    this.#replicas = undefined;
+  }
+
+  /** Whoever looks on must not end the run: if the disk refuses, the database will say so. */
+  #write(line: LiveLine): void {
+    if (this.#failed) return;
+    try {
+      appendFileSync(this.#path, `${JSON.stringify(line, digits)}\n`);
+    } catch {
+      this.#failed = true;
+    }
+  }
+}
+
+/** Points of what happened before a run was resumed. */
+const mostHistory = 400;
+
+/** Before a run that had ended cleanly is resumed: what its database holds, which nobody can read from then on. */
+export async function writeHistory(folder: string, database: string): Promise<void> {
+  const path = liveFile(folder);
+  if (existsSync(path)) return;
+  const lines = await readEvents(database, async ({ rows }) => {
+    const [{ count }] = (await rows('select count(*)::integer as count from steps')) as [{ count: number }];
+    const every = Math.max(1, Math.ceil(count / mostHistory));
+    const figures = Object.keys(stepColumns).flatMap((key) => {
+      const { mean, min, max } = bandNames(key);
+      if (isBand(key)) return [`avg(${mean}) as ${mean}, min(${min}) as ${min}, max(${max}) as ${max}`];
+      return [`${key === 'step' || key === 'epoch' ? 'max' : 'avg'}(${mean}) as ${mean}`];
+    });
+    const steps = await rows(
+      `select count(*)::integer as steps, ${figures} from steps group by step // ${every} order by max(step)`,
+    );
+    const lists = Object.entries(evaluationColumns).flatMap(([key, { per }]) =>
+      per === 'replica' && key !== 'replicas' ? [`list(${snake(key)} order by replica) as ${snake(key)}`] : [],
+    );
+    const scores = await rows('select * exclude (run) from evaluations order by step');
+    const local = await rows(
+      `select list(replica order by replica) as replicas, ${lists} from replica_evaluations group by step order by step`,
+    );
+    return [...steps.map(stepLine), ...scores.map((row, i) => scoreLine({ ...row, ...local[i] }))];
+  });
+  if (lines !== undefined && lines.length > 0)
+    appendFileSync(path, lines.map((line) => `${JSON.stringify(line, digits)}\n`).join(''));
+}
+
+type Answered = Readonly<Record<string, unknown>>;
+
+function stepLine(row: Answered): LiveStep {
+  const figures = Object.keys(stepColumns).map((key) => {
+    const { mean, min, max } = bandNames(key);
+    return [key, isBand(key) ? [row[mean], row[min], row[max]] : row[mean]];
+  });
+  return { type: 'step', steps: row.steps as number, at: 0, ...Object.fromEntries(figures) } as LiveStep;
+}
+
+const scoreLine = (row: Answered): LiveEvaluation =>
+  ({
+    type: 'evaluation',
+    ...Object.fromEntries(Object.keys(evaluationColumns).map((key) => [key, row[snake(key)]])),
+  }) as unknown as LiveEvaluation;
