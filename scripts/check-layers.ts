@@ -54,10 +54,10 @@ export const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   report: {
-    from: ['base', 'topology', 'draw', 'algorithm', 'experiment', 'store', 'metric'],
+    from: ['base', 'topology', 'draw', 'algorithm', 'experiment', 'engine', 'store', 'metric'],
     npm: ['linkedom', 'protobufjs', 'sharp', 'yaml'],
   },
-  'report/figure': { from: ['base', 'report'], npm: ['@observablehq/plot'], pure: true },
+  'report/figure': { from: ['base', 'draw', 'report'], npm: ['@observablehq/plot'], pure: true },
   'report/page': { from: ['report/figure'], pure: true },
   cli: {
     from: [

@@ -6,10 +6,14 @@ import { dispersion } from '../base/statistics.ts';
 import type { Event, StepEvent } from '../engine/event.ts';
 import { EventStore } from '../store/database.ts';
 import { LiveLog, liveFile, writeHistory } from '../store/live.ts';
-import { liveSeries, readLines, readLive } from './live.ts';
+import { liveSeriesOf, readLines, readLive } from './live.ts';
 import { readSeries } from './series.ts';
 
 let folder: string;
+const liveSeries = (from: string) => {
+  const live = readLive(from);
+  return live && liveSeriesOf(live);
+};
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'dbench-live-'));
 });

@@ -4,15 +4,14 @@ import { mean } from '../base/statistics.ts';
 import { type Columns, evaluationColumns, type PerReplica, phases, stepColumns } from '../engine/columns.ts';
 import type { LostEvent, StartEvent } from '../engine/event.ts';
 import {
-  type Band,
+  type LiveBand,
   type LiveEvaluation,
   type LiveLine,
   type LiveReplicas,
   type LiveStep,
   liveFile,
 } from '../store/live.ts';
-import type { Run } from '../store/runs.ts';
-import { type BandSeries, type RunSeries, readSeries, type Series, statistics } from './series.ts';
+import { type BandSeries, type RunSeries, type Series, statistics } from './series.ts';
 
 /** Lines of a file from a byte on, and where the next one will begin; undefined if the file is gone. */
 export interface LiveText {
@@ -103,9 +102,8 @@ export function readLive(folder: string): Live | undefined {
  * A run that is going on, as its database will tell it later: with a row for every step, each with the mean of the steps that its line is
  * about. Undefined if there is nothing yet.
  */
-export function liveSeries(folder: string): RunSeries | undefined {
-  const live = readLive(folder);
-  if (live === undefined || (live.start === undefined && live.steps.length === 0)) return undefined;
+export function liveSeriesOf(live: Live): RunSeries | undefined {
+  if (live.start === undefined && live.steps.length === 0) return undefined;
   const { start, evaluations, replicas } = live;
   const tensors = (start?.tensors ?? []).map(({ name, shape, size }) => ({ name, shape: shape.join('×'), size }));
   const steps = stepSeries(live.steps, start?.stepsPerEpoch);
@@ -135,12 +133,12 @@ function stepSeries(lines: readonly LiveStep[], stepsPerEpoch: number | undefine
   const column = (of: (line: LiveStep, step: number) => number | null | undefined) =>
     Float64Array.from(lineOf, (line, step) => number(of(line, step)));
   const entries = Object.entries(stepColumns as Columns).map(([key, { per }]) => {
-    const value = (line: LiveStep) => (line as never as Record<string, number | null | Band>)[key];
+    const value = (line: LiveStep) => (line as never as Record<string, number | null | LiveBand>)[key];
     if (key === 'step') return [key, column((_, step) => step)];
     if (key === 'epoch' && stepsPerEpoch !== undefined)
       return [key, column((_, step) => Math.floor(step / stepsPerEpoch))];
     if (per === 'run') return [key, column((line) => value(line) as number | null)];
-    const [mean, min, max] = [0, 1, 2].map((at) => column((line) => (value(line) as Band | undefined)?.[at]));
+    const [mean, min, max] = [0, 1, 2].map((at) => column((line) => (value(line) as LiveBand | undefined)?.[at]));
     return [key, { mean, min, max }];
   });
   return Object.fromEntries(entries) as RunSeries['steps'];
@@ -170,9 +168,4 @@ function varianceSeries(lines: readonly LiveReplicas[], tensors: number): RunSer
     Float64Array.from(probed.flatMap((line) => line.dispersion!.map((each) => number(each[name])))),
   ]);
   return { step: Float64Array.from(probed, ({ step }) => step), ...Object.fromEntries(placed) };
-}
-
-/** Of a run in whatever state: while it is going on from its live file, otherwise from its database. */
-export async function seriesOf({ folder, database }: Pick<Run, 'folder' | 'database'>): Promise<RunSeries | undefined> {
-  return liveSeries(folder) ?? (await readSeries(database));
 }

@@ -3,11 +3,13 @@ import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/error.ts';
 import { byContent } from '../experiment/files.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { liveSeriesOf, readLive } from '../metric/live.ts';
 import { readSeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
 import { type Run, refuseSameIds, statusOf } from '../store/runs.ts';
 import { comparable, comparisonsOf, scalingOf } from './compare.ts';
 import { bySeed, groupOf, implementationsOf, partition, targetsOf } from './group.ts';
+import { liveNetwork, readNetwork } from './network.ts';
 import { observe } from './observe.ts';
 import type { Report, RunReport } from './report.ts';
 import { type Member, runReport } from './run.ts';
@@ -16,12 +18,14 @@ import { describe, differences, subjectOf, taskOf } from './settings.ts';
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
   readonly mixed?: boolean | undefined;
+  /** With runs that are going on, as far as they are. */
+  readonly live?: boolean | undefined;
 }
 
 /** All that these runs tell, as plain data. */
 export async function buildReport(given: readonly Run[], options: ReportOptions = {}): Promise<Report> {
   const { runs: distinct, notes } = withoutRepeats(given);
-  const members = await load(distinct, notes);
+  const members = await load(distinct, notes, options.live === true);
   if (!options.mixed) refuseMixed(members.map(({ run }) => run));
   const parts = bySeed(members);
   const implementations = implementationsOf(parts);
@@ -76,15 +80,22 @@ function repeatNotes(repeats: readonly (readonly [repeat: string, original: stri
   return [`${repeats.length} runs are left out: they repeat others, as ${repeat} does ${original}.`];
 }
 
+/** Of the replicas at some steps, over all runs. */
+const mostNumbers = 60_000;
+
 /** What can be read; what cannot is noted. */
-async function load(runs: readonly Run[], notes: string[]): Promise<Member[]> {
+async function load(runs: readonly Run[], notes: string[], live: boolean): Promise<Member[]> {
+  const most = Math.ceil(mostNumbers / runs.length);
   const members: Member[] = [];
   const problems: string[] = [];
   for (const run of runs) {
     try {
-      const series = await readSeries(run.database);
+      const now = live ? readLive(run.folder) : undefined;
+      const series = now === undefined ? await readSeries(run.database) : liveSeriesOf(now);
+      const network = () =>
+        now === undefined ? readNetwork(run, { most }) : liveNetwork(run.experiment, now, { most });
       if (series !== undefined && series.steps.step.length > 0)
-        members.push({ run, series, summary: summaryOf(run, series) });
+        members.push({ run, series, summary: summaryOf(run, series), network: await network() });
       else problems.push(`${run.id} is left out: ${whyEmpty(run)}.`);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

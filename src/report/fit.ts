@@ -24,7 +24,7 @@ function thinned(run: RunReport, size: number): RunReport {
   const band = (of: Band): Band => ({ mean: mean(of.mean), min: min(of.min), max: max(of.max) });
   const each = <K extends string, T, U>(columns: Readonly<Record<K, T>>, of: (column: T) => U) =>
     Object.fromEntries(Object.entries<T>(columns).map(([key, column]) => [key, of(column)])) as Record<K, U>;
-  const { step, stepsPerPoint, epoch, seconds, sentBytes, loss, accuracy, ...others } = run.steps;
+  const { step, stepsPerPoint, epoch, seconds, sentBytes, loss, accuracy, ms, ...others } = run.steps;
   const { variance } = run;
   return {
     ...run,
@@ -36,6 +36,7 @@ function thinned(run: RunReport, size: number): RunReport {
       sentBytes: last(sentBytes),
       loss: band(loss),
       accuracy: band(accuracy),
+      ms: each(ms, mean),
       ...each(others, mean),
     },
     variance: {

@@ -1,4 +1,5 @@
 import type { Dispersion } from '../base/statistics.ts';
+import type { Phase } from '../engine/columns.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Control } from '../metric/control.ts';
 import type { Correlation } from '../metric/correlation.ts';
@@ -35,6 +36,44 @@ export interface Band {
   readonly max: Column;
 }
 
+/** Who hears whom in a round, as it is drawn. */
+export interface NetworkRound {
+  readonly kind: string;
+  readonly directed: boolean;
+  /** Of a grid. */
+  readonly columns: number | null;
+  /** After so many rounds it repeats; null: never. */
+  readonly period: number | null;
+  /** How many edges there are, and those that are drawn: source and replica of one after the other. */
+  readonly all: number;
+  readonly edges: readonly number[];
+}
+
+/** The replicas at one step; null for one that is lost or was not measured. */
+export interface ReplicaFrame {
+  readonly step: number;
+  readonly epoch: number;
+  /** Index into rounds. */
+  readonly round: number;
+  /** On its own batch, before the step. */
+  readonly loss: Column;
+  readonly accuracy: Column;
+  /** At the last evaluation before it. */
+  readonly testLoss: Column | null;
+  readonly testAccuracy: Column | null;
+  /** ‖x_i − x̄‖ before averaging. */
+  readonly distance: Column | null;
+  /** norms[tensor][replica] */
+  readonly norms: readonly Column[] | null;
+  /** ‖x_i − x_j‖ along the edges that are drawn. */
+  readonly edges: Column | null;
+}
+
+export interface NetworkReport {
+  readonly frames: readonly ReplicaFrame[];
+  readonly rounds: readonly NetworkRound[];
+}
+
 export interface RunReport {
   readonly id: string;
   /** Index into groups. */
@@ -63,6 +102,8 @@ export interface RunReport {
     readonly distance: Column;
     readonly controlledDistance: Column;
     readonly targetDistance: Column;
+    /** Milliseconds of one step by what was done. */
+    readonly ms: Readonly<Record<Phase, Column>>;
   };
   readonly evaluations: {
     /** Steps done. */
@@ -86,6 +127,10 @@ export interface RunReport {
     readonly tensors: Readonly<Record<keyof Dispersion, readonly Column[]>>;
     readonly mean: Readonly<Record<keyof Dispersion, Column>>;
   };
+  /** Replica by replica, at some steps; null if nothing is known of any. */
+  readonly network: NetworkReport | null;
+  /** Steps of the whole run, done or not; null if that is not known. */
+  readonly plannedSteps: number | null;
   /** Step at which the mean Gini is largest, as a share of all steps: the variance peaks early. Of all steps, not of the points. */
   readonly peakGiniAt: number | null;
   readonly peakGini: number | null;

@@ -1,3 +1,4 @@
+import { type Phase, phases } from '../engine/columns.ts';
 import { connectionsOf } from '../metric/connections.ts';
 import { finite, meanOfMeasured, peakOf, tensorMeans } from '../metric/figures.ts';
 import { earlyShare } from '../metric/rank.ts';
@@ -6,7 +7,9 @@ import { type BandSeries, type RunSeries, type Series, statistics } from '../met
 import type { RunSummary } from '../metric/summary.ts';
 import { thin } from '../metric/thin.ts';
 import { type Run, readContext } from '../store/runs.ts';
-import type { Band, RunReport } from './report.ts';
+import type { Band, NetworkReport, RunReport } from './report.ts';
+
+const phaseNames = Object.keys(phases) as Phase[];
 
 /** A curve has no more points than this. */
 export const mostPoints = 400;
@@ -16,6 +19,7 @@ export interface Member {
   readonly run: Run;
   readonly series: RunSeries;
   readonly summary: RunSummary;
+  readonly network: NetworkReport | null;
 }
 
 /** Steps of the whole run, also of one that did not come to its end. */
@@ -49,6 +53,8 @@ export function runReport(member: Member, group: number): RunReport {
     steps: stepCurves(member),
     evaluations: evaluationCurves(series),
     variance: varianceCurves(series),
+    network: member.network,
+    plannedSteps: series.stepsPerEpoch === null ? null : plannedSteps(member),
     ...giniCourse(member),
   };
 }
@@ -73,6 +79,9 @@ function stepCurves({ run, series }: Member): RunReport['steps'] {
     distance: column(mean(steps.distance)),
     controlledDistance: column(mean(steps.controlledDistance)),
     targetDistance: column(mean(steps.targetDistance)),
+    ms: Object.fromEntries(
+      phaseNames.map((phase) => [phase, column(mean(steps[`${phase}Ms`]))]),
+    ) as unknown as RunReport['steps']['ms'],
   };
 }
 

@@ -22,9 +22,9 @@ import { readEvents } from './views.ts';
 export const liveFile = (folder: string): string => join(folder, 'live.jsonl');
 
 /** Mean, least and largest. */
-export type Band = readonly [mean: number | null, min: number | null, max: number | null];
+export type LiveBand = readonly [mean: number | null, min: number | null, max: number | null];
 type Reduced<C extends Columns> = {
-  readonly [K in keyof C]: C[K]['per'] extends 'replica' ? Band : number | null;
+  readonly [K in keyof C]: C[K]['per'] extends 'replica' ? LiveBand : number | null;
 };
 
 /** The steps since the line before, of which `step` is the last, in means. */
@@ -90,7 +90,7 @@ class Running {
     if (value > this.#max) this.#max = value;
   }
 
-  get band(): Band {
+  get band(): LiveBand {
     return this.#count === 0 ? [null, null, null] : [this.#sum / this.#count, this.#min, this.#max];
   }
 }
