@@ -61,7 +61,19 @@ export const layers: Readonly<Record<string, Layer>> = {
   'report/page': { from: ['report/figure'], pure: true },
   cli: {
     from: [
-      ...['base', 'topology', 'draw', 'data', 'onnx', 'onednn', 'backends.ts', 'optim', 'model', 'transport'],
+      ...[
+        'base',
+        'topology',
+        'draw',
+        'network',
+        'data',
+        'onnx',
+        'onednn',
+        'backends.ts',
+        'optim',
+        'model',
+        'transport',
+      ],
       ...['algorithm', 'experiment', 'engine', 'store', 'metric', 'run.ts', 'carry-out.ts', 'bench', 'report'],
     ],
     npm: ['commander', 'yaml', 'zod'],

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { number as shown } from '../base/format.ts';
 
 /**
- * Quantities with their unit, as a person writes them: rates in bits (`10Gb/s`) or bytes (`23GB/s`) per second, times in s, ms, us or ns. A
+ * Quantities with their unit, as a person writes them: rates in bits (`10Gb/s`) or bytes (`23GB/s`) per second, sizes in bytes, times in s, ms, us or ns. A
  * number without a unit is refused: bits taken for bytes are a factor of 8.
  */
 const rateUnits: Readonly<Record<string, number>> = Object.fromEntries(
@@ -11,6 +11,7 @@ const rateUnits: Readonly<Record<string, number>> = Object.fromEntries(
     [`${prefix}B/s`, 1000 ** power],
   ]),
 );
+const sizeUnits: Readonly<Record<string, number>> = { B: 1, kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 };
 const timeUnits: Readonly<Record<string, number>> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9, min: 60e9 };
 
 /** The largest time: whole nanoseconds up to here are exact in a double, 104 days. */
@@ -24,6 +25,7 @@ interface Quantity {
 }
 
 const rateQuantity: Quantity = { what: 'rate', units: rateUnits, example: '10Gb/s or 23GB/s', zero: false };
+const sizeQuantity: Quantity = { what: 'size', units: sizeUnits, example: '650MB or 1.3GB', zero: true };
 const timeQuantity: Quantity = { what: 'time', units: timeUnits, example: '20us, 5ms or 1.5s', zero: true };
 
 /** The value in its base unit, or what is wrong with it. */
@@ -53,8 +55,9 @@ const quantitySchema = (quantity: Quantity) => {
     });
 };
 
-/** Settings that are rates and times: text with a unit, checked. */
+/** Settings that are rates, sizes and times: text with a unit, checked. */
 export const rateSetting = (what: string) => quantitySchema(rateQuantity).describe(`${what}, as in 10Gb/s or 23GB/s`);
+export const sizeSetting = (what: string) => quantitySchema(sizeQuantity).describe(`${what}, as in 650MB`);
 export const timeSetting = (what: string) => quantitySchema(timeQuantity).describe(`${what}, as in 20us or 5ms`);
 
 function checked(quantity: Quantity, text: string): number {
@@ -65,6 +68,7 @@ function checked(quantity: Quantity, text: string): number {
 
 /** Bytes per second. */
 export const bytesPerSecond = (rate: string): number => checked(rateQuantity, rate);
+export const bytesOf = (size: string): number => checked(sizeQuantity, size);
 /** Nanoseconds, not yet rounded. */
 export const nanoseconds = (time: string): number => checked(timeQuantity, time);
 
