@@ -54,6 +54,25 @@ it('memories are what messages add up to, and what follows from them', () => {
   });
 });
 
+it('what depends on a number of its own is no memory, and memories need a topology that stays', () => {
+  const pushed = (step: string) =>
+    planOf({
+      name: 'pushed',
+      title: '',
+      summary: '',
+      paper: '',
+      settings: {},
+      needs: [],
+      step: () => step,
+      rows,
+      numbers,
+    });
+  const [rows, numbers] = [{ h: 'zero' }, { y: 1 }] as const;
+  const known = pushed('h += C(x - h); x = x + pull(h); k = 2*h; x = x + k; y = A(y); x = x/y');
+  expect([[...known.memories], known.needs]).toEqual([['h', 'k'], ['static']]);
+  expect([...pushed('h += C(x - h); x = x + pull(h); k = y*h; x = x + k; y = A(y)').memories]).toEqual(['h']);
+});
+
 it('a step holds no more matrices than it needs', () => {
   const needed = Object.fromEntries(methods.map((method) => [method.name, matricesOf(planOf(method))]));
   expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 3 });

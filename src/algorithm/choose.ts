@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { compressorSchema } from './compressors.ts';
+import { type CompressorSettings, compressorSchema, type RowCompressor, rowCompressor } from './compressors.ts';
 import { type Method, type Plan, planOf, type Site } from './method.ts';
 import { findMethod, methods } from './methods.ts';
 import { flatStages } from './stage.ts';
@@ -30,4 +30,10 @@ export function planFor(algorithm: AlgorithmSettings, site?: Site): Plan {
   const plan = plans.get(key) ?? planOf(findMethod(kind), settings, site);
   plans.set(key, plan);
   return plan;
+}
+
+/** What makes its messages shorter, if they are; for rows whose tensors begin at `offsets`, which end where the last one does. */
+export function compressorFor(algorithm: AlgorithmSettings, offsets: readonly number[]): RowCompressor | undefined {
+  const { compressor } = algorithm as AlgorithmSettings & { readonly compressor?: CompressorSettings };
+  return compressor && rowCompressor(compressor, offsets);
 }

@@ -27,16 +27,20 @@ export function equalRows(stages: readonly Stage[], names: readonly string[]): R
  * The rows that others know without being told: what compressed messages add up to, and what is computed from such rows alone. Whoever hears
  * a replica keeps a copy of them and does with it what the replica does.
  */
-export function memoryRows(stages: readonly Stage[], names: readonly string[]): ReadonlySet<string> {
+export function memoryRows(
+  stages: readonly Stage[],
+  rows: readonly string[],
+  numbers: readonly string[],
+): ReadonlySet<string> {
   const all = flatStages(stages);
-  const isRow = new Set(names);
+  const ofReplica = new Set([...rows, ...numbers]);
   if (!all.some((stage) => stage.do === 'send')) return new Set();
   // x starts alike on all, but what starts as x and is never sent is no memory either: begin with all, take away what learns from others.
-  let memories = new Set([...isRow].filter((name) => name !== 'x'));
+  let memories = new Set(rows.filter((name) => name !== 'x'));
   for (;;) {
     const keeps = (stage: Stage) =>
       stage.do === 'send' ||
-      (stage.do === 'set' && readsOf(stage).every((name) => memories.has(name) || !isRow.has(name)));
+      (stage.do === 'set' && readsOf(stage).every((name) => memories.has(name) || !ofReplica.has(name)));
     const lost = new Set(all.filter((stage) => !keeps(stage)).flatMap(writesOf));
     const next = new Set([...memories].filter((name) => !lost.has(name)));
     if (next.size === memories.size) break;

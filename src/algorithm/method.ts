@@ -56,6 +56,8 @@ export function method<Shape extends z.ZodRawShape>(definition: Method<Shape>): 
 /** A method with its settings: what the engine executes and all the rest is derived from. */
 export interface Plan {
   readonly method: Method;
+  /** What it needs of the topology, by itself or because of its memories. */
+  readonly needs: readonly Need[];
   /** The text of its step. */
   readonly text: string;
   readonly stages: readonly Stage[];
@@ -117,10 +119,14 @@ export function planOf(
     for (const name of Object.keys({ ...method.rows, ...method.numbers }))
       if (!carried.has(name))
         throw new UserError(`"${name}" is set in every step before it is read: leave it out of rows`);
-    const scratch = Object.keys(names).filter((name) => names[name] === 'row' && !(name in rows));
+    const ofSort = (sort: Sort) => Object.keys(names).filter((name) => names[name] === sort);
+    const scratch = ofSort('row').filter((name) => !(name in rows));
     const all = [...Object.keys(rows), ...scratch];
+    const memories = memoryRows(stages, all, ofSort('number'));
     return {
       method,
+      // Whoever hears a replica must have heard all that it said.
+      needs: memories.size > 0 && !method.needs.includes('static') ? [...method.needs, 'static'] : method.needs,
       text,
       stages,
       model,
@@ -129,7 +135,7 @@ export function planOf(
       numbers,
       scratch,
       equal: equalRows(stages, all),
-      memories: memoryRows(stages, all),
+      memories,
       scalars,
       sets,
     };

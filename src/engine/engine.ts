@@ -46,7 +46,8 @@ export async function* train(
   const matrices = matrixNames(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   // Rows that are on their way to a neighbour cannot be compared with others meanwhile.
   const overlap = options.overlap === true && !experiment.probes.edges;
-  const shared = shareTransport(threads, experiment.replicas, prepared.columns, { ...options, overlap, matrices });
+  const { columns, messageBytes } = prepared;
+  const shared = shareTransport(threads, experiment.replicas, columns, { ...options, overlap, matrices, messageBytes });
   const workers = Array.from({ length: threads }, (_, thread) => {
     const workerData: WorkerData = { experiment, prepared, shared, thread, backend, checkpoints: options.checkpoints };
     return startThread('./worker', import.meta.url, { workerData });

@@ -5,13 +5,13 @@ import type { Plan } from '../algorithm/method.ts';
 import { type Placed, Places } from '../algorithm/places.ts';
 import type { By } from '../algorithm/stage.ts';
 import { evaluate, type Formula } from '../base/formula.ts';
-import { Random } from '../base/random.ts';
 import { RowFormula } from '../kernel/formula.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
+import { Memories } from './memories.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 
 /** When a step is, with which weights rows are mixed in it, and who looks on. */
@@ -26,9 +26,6 @@ export interface Occasion {
   /** A row was averaged with the neighbours. */
   mixed(action: Action): void;
 }
-
-/** Messages of one step draw different random numbers. */
-const mostSends = 8;
 
 /** What an executor works with. */
 export interface Machine {
@@ -53,8 +50,7 @@ export class Executor {
   readonly #transport: Transport;
   readonly #replicas: Replicas;
   readonly #clock: Clock;
-  readonly #compressor: RowCompressor | undefined;
-  readonly #seed: number;
+  readonly #memories: Memories;
   readonly #isRow: (name: string) => boolean;
   /** A number of each own replica, by name. */
   readonly numbers: Map<string, Float64Array>;
@@ -63,40 +59,32 @@ export class Executor {
   outcomes: Outcome[] = [];
   #scalars: ReadonlyMap<string, number> = new Map();
   #t = 0;
-  /** Compressed messages so far in this step. */
-  #sends = 0;
 
-  constructor(
-    plan: Plan,
-    transport: Transport,
-    replicas: Replicas,
-    { columns, clock, compressor, seed, edges }: Machine,
-  ) {
+  constructor(plan: Plan, transport: Transport, replicas: Replicas, machine: Machine) {
     this.places = new Places(
       keptRows(plan),
       transport.matrices.map((name) => transport.rows(name)),
     );
     this.#transport = transport;
     this.#replicas = replicas;
-    this.#clock = clock;
-    this.#compressor = compressor;
-    this.#seed = seed;
+    this.#clock = machine.clock;
+    this.#memories = new Memories(plan, transport, machine);
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
     this.#isRow = (name) => rows.has(name);
     const { first, last } = transport;
     this.numbers = new Map(
       Object.entries(plan.numbers).map(([name, from]) => [name, new Float64Array(last - first).fill(from)]),
     );
-    for (const [set, weight] of (edges?.weights ?? []).entries())
+    for (const [set, weight] of (machine.edges?.weights ?? []).entries())
       this.numbers.set(edgeName('weight', set + 1), weight.slice(first, last));
-    this.#buffers = { x: new Float32Array(columns), gradient: new Float32Array(columns) };
+    this.#buffers = { x: new Float32Array(machine.columns), gradient: new Float32Array(machine.columns) };
   }
 
   async step({ actions, dead, scalars }: StepActions, occasion: Occasion): Promise<void> {
     this.#scalars = scalars;
     this.#t = occasion.t;
     this.outcomes = [];
-    this.#sends = 0;
+    this.#memories.begin(occasion.t, actions, occasion.weights, (name) => this.places.of(name));
     for (let at = 0; at < actions.length; ) {
       const end = actions.findIndex((action, index) => index >= at && !isLocal(action));
       const next = end < 0 ? actions.length : end;
@@ -125,12 +113,16 @@ export class Executor {
   async #locally(placed: readonly Placed<Rows>[], after: readonly Action[], occasion: Occasion): Promise<void> {
     const next = after.find(({ do: kind }) => kind !== 'probe' && kind !== 'signal');
     const sent =
-      next?.do === 'mix' && next.sort === 'row' && next.by !== 'pull' ? this.places.of(next.from) : undefined;
+      next?.do === 'mix' && next.sort === 'row' && next.by !== 'pull' && !this.#memories.knows(next.from)
+        ? this.places.of(next.from)
+        : undefined;
     const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
     for (let i = this.#transport.first; i < this.#transport.last; i++) {
       for (const each of placed) await this.#local[each.action.do as Local](each as never, i);
       if (sent !== undefined) this.#transport.announce(mixing!, sent, i);
     }
+    const known = placed.filter(({ action }) => this.#memories.isKept(action)) as Of<'set'>[];
+    for (const j of this.#memories.heard) for (const each of known) this.#local.set(each, j);
   }
 
   readonly #local: { readonly [K in Local]: (placed: Of<K>, i: number) => void | Promise<void> } = {
@@ -206,7 +198,10 @@ export class Executor {
         const mixing = occasion.weights(action.by);
         const form = action.by === 'pull' ? 'difference' : 'sum';
         if (action.sort === 'number') this.#mixNumbers(action.from, action.into, mixing);
-        else this.#clock.time('mix', () => transport.mix(mixing, rows[action.from]!, out!, form));
+        else {
+          const known = this.#memories.knows(action.from);
+          this.#clock.time('mix', () => transport.mix(mixing, rows[action.from]!, out!, form, known));
+        }
         return occasion.mixed(action);
       }
       case 'mean': {
@@ -222,7 +217,9 @@ export class Executor {
         return;
       }
       case 'send':
-        return this.#send(rows[action.row]!, rows[action.memory]!);
+        return this.#clock.time('mix', () =>
+          this.#memories.send(rows[action.row]!, rows[action.memory]!, occasion.weights),
+        );
       default:
         throw new RangeError(`"${action.do}" needs nobody else`);
     }
@@ -239,23 +236,5 @@ export class Executor {
       for (let e = start[i]!; e < start[i + 1]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
       own[i - first] = sum;
     }
-  }
-
-  /** memory += C(row − memory): the replica decodes its own message, as those who hear it do. */
-  #send(row: Rows, memory: Rows): void {
-    const compressor = this.#compressor!;
-    const { first, last } = this.#transport;
-    const message = new Uint8Array(compressor.bytes);
-    const { x: values, gradient: kept } = this.#buffers;
-    for (let i = first; i < last; i++) {
-      row.read(i, values);
-      memory.read(i, kept);
-      for (let c = 0; c < values.length; c++) values[c]! -= kept[c]!;
-      const random = () => new Random(this.#seed, 'compress', i, mostSends * this.#t + this.#sends);
-      compressor.encode(values, message, random());
-      compressor.decode(message, kept, random());
-      memory.write(i, kept);
-    }
-    this.#sends += 1;
   }
 }

@@ -1,11 +1,10 @@
 import { keptRows, stepOf } from '../algorithm/actions.ts';
-import { rowCompressor } from '../algorithm/compressors.ts';
+import { compressorFor } from '../algorithm/choose.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
-import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
-import { initialise, rowSize } from '../model/layout.ts';
+import { offsetsOf, rowSize } from '../model/layout.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { isDoublyStochastic, type Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -18,6 +17,7 @@ import { distances, edgeDistances, meanOf, ownReplicas, perReplica, tensorNorms 
 import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Replicas } from './replicas.ts';
+import { startRows } from './start.ts';
 
 /** One worker's part of a run: its replicas, taken through the actions of each step together with the other workers. */
 export class Part {
@@ -46,9 +46,8 @@ export class Part {
     this.#transport = transport;
     this.#clock = new Clock(() => transport.takeWaitMs());
     this.#columns = rowSize(replicas.layout);
-    this.#offsets = [...replicas.layout.map(({ offset }) => offset), this.#columns];
-    const { compressor: settings } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
-    const compressor = settings && rowCompressor(settings, this.#offsets);
+    this.#offsets = offsetsOf(replicas.layout);
+    const compressor = compressorFor(algorithm, this.#offsets);
     this.#compressedBytes = compressor?.bytes ?? 0;
     const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
@@ -60,13 +59,7 @@ export class Part {
 
   /** Every replica starts from the same parameters. */
   start(): void {
-    const { seed } = this.#experiment;
-    const random = new Random(seed, 'start');
-    const start = {
-      x: initialise(this.replicas.layout, seed),
-      zero: new Float32Array(this.#columns),
-      random: Float32Array.from({ length: this.#columns }, () => random.normal()),
-    };
+    const start = startRows(this.replicas.layout, this.#experiment.seed);
     for (const [name, rows] of this.rows())
       for (const i of ownReplicas(this.#transport)) rows.write(i, start[this.plan.rows[name] ?? 'x']);
     this.#transport.barrier();
@@ -113,7 +106,7 @@ export class Part {
     const mixing = () => plan.topology.mixing(control.memory.gossips);
     const { length: replicas } = this.#transport.present;
     const heard = () => this.#edges?.degree ?? gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
-    const degree = lastMix === undefined ? 0 : heard();
+    const degree = step.actions.some((action) => action.do === 'mix' || action.do === 'send') ? heard() : 0;
     measured.sent(
       trafficOf(this.plan, step, { replicas, degree, columns: this.#columns, compressedBytes: this.#compressedBytes }),
     );

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { compressorFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { UserError } from '../base/error.ts';
@@ -7,7 +8,7 @@ import { requireMemory } from '../base/memory.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { rowSize } from '../model/layout.ts';
+import { offsetsOf, rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import { evalStep } from '../model/step.ts';
 import type { RankPlace } from '../transport/group.ts';
@@ -22,6 +23,8 @@ export interface Prepared {
   readonly shares: Shares;
   /** Parameters of one replica. */
   readonly columns: number;
+  /** Length of a compressed message, 0 if there are none. */
+  readonly messageBytes: number;
 }
 
 export interface PrepareOptions {
@@ -39,11 +42,12 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   const dataset = options.dataset ?? (await loadData(experiment.data, { seed: experiment.seed, verify }));
   const shares = sharesOf(experiment, dataset);
   const { task } = feedOf(experiment, dataset, shares);
-  const columns = rowSize(evalStep(buildModel(experiment.model, task), 1).params);
+  const layout = evalStep(buildModel(experiment.model, task), 1).params;
+  const columns = rowSize(layout);
   const here = Math.min(experiment.replicas, replicasOf(experiment.replicas, place) * (place?.neighbours ?? 1));
   const matrices = matricesOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   requireMemory(matrices * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
-  return { dataset, shares, columns };
+  return { dataset, shares, columns, messageBytes: compressorFor(experiment.algorithm, offsetsOf(layout))?.bytes ?? 0 };
 }
 
 function requireRanks({ name, replicas, algorithm }: Experiment, place: RankPlace | undefined): void {

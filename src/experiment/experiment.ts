@@ -76,7 +76,7 @@ function problemOfTopology(
   try {
     const at = (epoch: number) => topologyAt(topology, replicas, epoch, epochs);
     const changes = !isDeepStrictEqual(at(epoch), at(epochs - 1));
-    const unmet = unmetNeed(planFor(algorithm).method.needs, buildTopology(at(epoch), replicas, seed), changes);
+    const unmet = unmetNeed(planFor(algorithm).needs, buildTopology(at(epoch), replicas, seed), changes);
     return unmet && `topology: the ${algorithm.kind} algorithm ${unmet.problem}; ${unmet.hint}`;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -67,6 +67,14 @@ describe('rows', () => {
     expect(memory.shards.map(({ first }) => out[first])).toEqual(memory.shards.map((_, s) => s + 1));
   });
 
+  it('go round if there is one for every number', () => {
+    const memory = allocateRows(4, { a: 3 });
+    const rows = new Rows(memory, 'a', { first: 2, wraps: true });
+    for (const i of [0, 1, 2]) rows.write(i, new Float32Array(4).fill(i));
+    expect([0, 1, 2].map((place) => new Rows(memory, 'a').view(place)[0])).toEqual([2, 0, 1]);
+    expect(() => rows.view(5)).toThrow('asked for 5');
+  });
+
   it('refuse wrong names, indices and lengths', () => {
     const memory = allocateRows(10, { a: 2 });
     expect(() => new Rows(memory, 'b')).toThrow('there are: a');

@@ -79,15 +79,17 @@ export class Rows {
   /** What its first row is called. */
   readonly first: number;
   readonly #views: readonly FloatView[];
+  readonly #wraps: boolean;
 
   /**
    * @param options.first the number of its first row: a process that keeps replicas 8 to 15 calls its rows so
+   * @param options.wraps there is a row for every number: behind the last one comes row 0
    * @param options.through the last of several matrices taken as one
    */
   constructor(
     memory: RowMemory,
     name: string,
-    { first = 0, through = name }: { first?: number; through?: string } = {},
+    { first = 0, through = name, wraps = false }: { first?: number; through?: string; wraps?: boolean } = {},
   ) {
     const names = Object.keys(memory.rows);
     for (const wanted of [name, through])
@@ -100,6 +102,7 @@ export class Rows {
     this.count = count;
     this.columns = memory.columns;
     this.first = first;
+    this.#wraps = wraps;
     this.#views = memory.shards.map(
       ({ offset, strideBytes }, s) =>
         new Float32Array(memory.memories[s]!.buffer, offset[name], (count * strideBytes) / 4),
@@ -139,7 +142,7 @@ export class Rows {
 
   /** Where row i is, counted from 0. */
   place(i: number): number {
-    const place = i - this.first;
+    const place = this.#wraps && i < this.first ? i - this.first + this.count : i - this.first;
     if (!(place >= 0 && place < this.count))
       throw new RangeError(`"${this.name}" has rows ${this.first} to ${this.first + this.count - 1}, asked for ${i}`);
     return place;

@@ -38,6 +38,9 @@ export type Layout<T extends PlacedTensor = PlacedTensor> = readonly T[];
 /** The length of a row. */
 export const rowSize = (layout: Layout): number => layout.reduce((sum, { size }) => sum + size, 0);
 
+/** Where each tensor begins, and where the last one ends. */
+export const offsetsOf = (layout: Layout): number[] => [...layout.map(({ offset }) => offset), rowSize(layout)];
+
 /** The layout with one more tensor at its end. */
 export function place<T extends PlacedTensor>(layout: Layout<T>, tensor: Omit<T, 'offset' | 'size'>): Layout<T> {
   return [...layout, { ...tensor, offset: rowSize(layout), size: sizeOf(tensor.shape) } as T];

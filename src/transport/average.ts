@@ -9,12 +9,12 @@ import type { SharedTransport } from './shared.ts';
 
 /** Averages over replicas, as in `Transport`. */
 export interface Average {
-  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm): void;
+  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
   mean(input: Rows): Rows;
   announce(mixing: Mixing, input: Rows, replica: number): void;
 }
 
-function exchange(channel: Channel): void {
+export function exchange(channel: Channel): void {
   channel.start();
   channel.finish();
 }
@@ -50,17 +50,20 @@ export function averageOver(
     return meeting.across(() => exchange(spread!));
   }
 
-  function mixAcross(mixing: Mixing, input: Rows, output: Rows, form: MixForm): boolean {
-    const plan = membership.plans.mix(membership.surviving(mixing), input, form);
+  function mixAcross(mixing: Mixing, input: Rows, output: Rows, form: MixForm, known: boolean): boolean {
+    const plan = membership.plans.mix(membership.surviving(mixing), input, form, known);
     if (plan === 'mean') {
       if (!meanAcross(input)) return false;
       for (let i = first; i < last; i++) kernel.copy(output, i, meanRow, 0);
     } else {
-      const heard = meeting.across(() => {
-        exchange(plan.channel!);
-        announced?.fill(0);
-      });
-      if (!heard) return false;
+      if (known) meeting.meet();
+      else {
+        const heard = meeting.across(() => {
+          exchange(plan.channel!);
+          announced?.fill(0);
+        });
+        if (!heard) return false;
+      }
       kernel.run(plan.program, reach(input), output, columns);
     }
     meeting.meet();
@@ -77,9 +80,9 @@ export function averageOver(
   }
 
   return {
-    mix(mixing, input, output, form = 'sum') {
+    mix(mixing, input, output, form = 'sum', known = false) {
       if (!alone) {
-        while (!mixAcross(mixing, input, output, form));
+        while (!mixAcross(mixing, input, output, form, known));
         return;
       }
       meeting.meet();
@@ -99,7 +102,7 @@ export function averageOver(
       if (announced === undefined) return;
       Atomics.store(announced, replica - membership.division.first, 1);
       if (group === undefined) return;
-      const plan = membership.plans.mix(membership.surviving(mixing), input, 'sum');
+      const plan = membership.plans.mix(membership.surviving(mixing), input, 'sum', false);
       if (plan !== 'mean') sendAhead(announced, plan.channel!, plan.sendsOf);
     },
   };

@@ -1,12 +1,12 @@
 import type { FloatView } from '../kernel/memory.ts';
 import type { RankLink } from './links.ts';
 
-/** Values that go from one rank to another, again and again from or to the same place. */
+/** Numbers or bytes that go from one rank to another, again and again from or to the same place. */
 export interface Message {
   readonly peer: number;
   /** Tells it from other messages between the same two. */
   readonly tag: number;
-  readonly values: FloatView;
+  readonly values: FloatView | Uint8Array;
 }
 
 /** Messages that are sent and received together. */
@@ -37,6 +37,8 @@ export interface RankGroup {
   readonly ranks: number;
   /** Ranks that are no longer there, ascending. Always none unless the run may continue without them. */
   readonly lost: readonly number[];
+  /** Bytes of all messages that were sent so far through what `open` gives. */
+  readonly sentBytes: number;
   /**
    * Does `work`, which is collective. False if someone was lost meanwhile: then it is left out from here on, on all alike, what
    * was opened must be opened again, and the work be done again.

@@ -4,19 +4,23 @@ import { type RowMemory, Rows } from '../kernel/memory.ts';
 import { isMean, type MixProgram, meanProgram, sumProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
-import { contribution, heldRows, pieces, rowExchange } from './exchange.ts';
+import { contribution, heldRows, pieces, type RowMessage, rowExchange } from './exchange.ts';
 import type { Channel, Message, RankGroup } from './group.ts';
 import { blockOf } from './transport.ts';
 
-/** What is kept ready for one W and one input: the program, and in the first thread the messages. */
-export interface MixPlan {
-  readonly program: MixProgram;
+/** What is kept ready for one W: in the first thread the messages. */
+interface Kept {
   readonly channel: Channel | undefined;
+}
+
+/** The same for rows, with the program that adds them up. */
+export interface MixPlan extends Kept {
+  readonly program: MixProgram;
   /** Which messages carry each replica. */
   readonly sendsOf: ReadonlyMap<number, readonly number[]>;
 }
 
-/** The same for means. */
+/** What is kept ready for means. */
 export interface MeanPlan {
   readonly contribute: MixProgram | undefined;
   readonly mean: MixProgram;
@@ -39,8 +43,12 @@ const mostPlans = 64;
 
 /** What is kept ready between steps, made when it is first asked for. */
 export interface Plans {
-  /** If W is the mean over all, that has a shorter way. */
-  mix(mixing: Mixing, input: Rows, form: MixForm): MixPlan | 'mean';
+  /** If W is the mean over all, that has a shorter way. If what is heard is known, nothing is sent. */
+  mix(mixing: Mixing, input: Rows, form: MixForm, known: boolean): MixPlan | 'mean';
+  /** Messages of replicas to those who hear them, each from and to its own place. */
+  tell(mixing: Mixing, message: (replica: number) => Uint8Array): Kept;
+  /** Rows to those who hear them, into their rows of the same matrix; not kept. */
+  fetch(mixing: Mixing, rows: Rows): Channel | undefined;
   mean(input: Rows): MeanPlan;
   /** The columns of which a rank adds up the means. */
   columnsOf(rank: number): ColumnRange;
@@ -49,26 +57,24 @@ export interface Plans {
 
 /** The plans of one thread for as long as the ranks are the same; `group` in the thread that speaks with them. */
 export function plansFor(memory: RowMemory, division: Division, group: RankGroup | undefined): Plans {
-  const plans = new Map<Mixing, Map<string, MixPlan | 'mean'>>();
+  const plans = new Map<Mixing, Map<string, Kept>>();
   const means = new Map<string, MeanPlan>();
+  const asMean = new WeakMap<Mixing, boolean>();
 
-  function planOf(mixing: Mixing, input: Rows, form: MixForm): MixPlan | 'mean' {
+  /** What is kept for W under a name. */
+  function keep<T extends Kept>(mixing: Mixing, name: string, make: () => T): T {
     let known = plans.get(mixing);
     if (known === undefined) {
       if (plans.size >= mostPlans) forget(plans.keys().next().value!);
       plans.set(mixing, (known = new Map()));
     }
-    const key = `${form} ${input.name}`;
-    let plan = known.get(key);
-    if (plan === undefined) {
-      const asMean = form === 'sum' && isMean(mixing);
-      known.set(key, (plan = asMean ? 'mean' : planMix(mixing, input, form)));
-    }
-    return plan;
+    const plan = known.get(name) ?? make();
+    known.set(name, plan);
+    return plan as T;
   }
 
   function forget(mixing: Mixing): void {
-    for (const plan of plans.get(mixing)!.values()) if (plan !== 'mean') plan.channel?.free();
+    for (const { channel } of plans.get(mixing)!.values()) channel?.free();
     plans.delete(mixing);
   }
 
@@ -84,12 +90,31 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
   /** Rows that are there for own sums. If replicas are lost, sums may be fewer. */
   const sumRows = new Rows(memory, 'sums').count;
   const matrices = Object.keys(memory.rows);
-  /** Rows between those of a matrix and own sums. */
+  const own = division.last - division.first;
+  /** Rows between those of own replicas in a matrix and own sums. */
   const otherRows = ({ name }: Rows) =>
     matrices
-      .slice(matrices.indexOf(name) + 1, matrices.indexOf('sums'))
-      .reduce((sum, each) => sum + memory.rows[each]!, 0);
+      .slice(matrices.indexOf(name), matrices.indexOf('sums'))
+      .reduce((sum, each) => sum + memory.rows[each]!, -own);
   const everything: ColumnRange = [0, memory.columns];
+  const counts = { replicas: division.replicas, shards: memory.shards.length };
+
+  /** A row of replica `replica`, in parts, that belongs to a matrix. */
+  const rowMessages = ({ name }: Rows, from: Rows, row: number, peer: number, replica: number) =>
+    pieces(from, row, everything).map(
+      (values, s): Message => ({ peer, tag: rowTag(matrices.indexOf(name), replica, s, counts), values }),
+    );
+
+  /** Every replica has its row, from the first own one on. */
+  function planKnown(mixing: Mixing, form: MixForm): MixPlan {
+    const { first, last, replicas } = division;
+    const held = Array.from({ length: replicas }, (_, k): Block => ({ first: (first + k) % replicas, size: 1 }));
+    return {
+      program: programOf[form](mixing, { rows: [first, last], held, out: 0 }),
+      channel: undefined,
+      sendsOf: new Map(),
+    };
+  }
 
   function planMix(mixing: Mixing, input: Rows, form: MixForm): MixPlan {
     const { sends, receives } = rowExchange(mixing, division);
@@ -97,14 +122,9 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
     const held = heldRows(division, otherRows(input) + sumRows, [], 0, received);
     const program = programOf[form](mixing, { rows: [division.first, division.last], held, out: 0 });
     const heard = new Rows(memory, 'heard');
-    const counts = { replicas: division.replicas, shards: memory.shards.length };
-    const message = (from: Rows, row: number, peer: number, replica: number) =>
-      pieces(from, row, everything).map(
-        (values, s): Message => ({ peer, tag: rowTag(matrices.indexOf(input.name), replica, s, counts), values }),
-      );
     const channel = group?.open(
-      sends.flatMap(({ replica, peer }) => message(input, replica, peer, replica)),
-      receives.flatMap(({ replica, peer }, place) => message(heard, place, peer, replica)),
+      sends.flatMap(({ replica, peer }) => rowMessages(input, input, replica, peer, replica)),
+      receives.flatMap(({ replica, peer }, place) => rowMessages(input, heard, place, peer, replica)),
     );
     const sendsOf = new Map<number, number[]>();
     sends
@@ -113,6 +133,22 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
         sendsOf.set(replica, [...(sendsOf.get(replica) ?? []), index]);
       });
     return { program, channel, sendsOf };
+  }
+
+  function planTell(mixing: Mixing, message: (replica: number) => Uint8Array): Kept {
+    const { sends, receives } = rowExchange(mixing, division);
+    const one = ({ replica, peer }: RowMessage): Message => ({
+      peer,
+      tag: rowTag(matrices.length, replica, 0, counts),
+      values: message(replica),
+    });
+    return { channel: group?.open(sends.map(one), receives.map(one)) };
+  }
+
+  function fetch(mixing: Mixing, rows: Rows): Channel | undefined {
+    const { sends, receives } = rowExchange(mixing, division);
+    const row = ({ replica, peer }: RowMessage) => rowMessages(rows, rows, replica, peer, replica);
+    return group?.open(sends.flatMap(row), receives.flatMap(row));
   }
 
   function meanPlanOf(input: Rows): MeanPlan {
@@ -134,7 +170,7 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
       division,
       otherRows(input),
       ownSums,
-      sumRows - ownSums.length + division.replicas - (division.last - division.first),
+      sumRows - ownSums.length + division.replicas - own,
       received.map(({ block }) => block),
     );
     const [sums, parts, mean] = [new Rows(memory, 'sums'), new Rows(memory, 'parts'), new Rows(memory, 'mean')];
@@ -158,5 +194,17 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
     };
   }
 
-  return { mix: planOf, mean: meanPlanOf, columnsOf, free: freePlans };
+  return {
+    mix(mixing, input, form, known) {
+      if (known) return keep(mixing, `known ${form}`, () => planKnown(mixing, form));
+      if (!asMean.has(mixing)) asMean.set(mixing, isMean(mixing));
+      if (form === 'sum' && asMean.get(mixing)) return 'mean';
+      return keep(mixing, `${form} ${input.name}`, () => planMix(mixing, input, form));
+    },
+    tell: (mixing, message) => keep(mixing, 'messages', () => planTell(mixing, message)),
+    fetch,
+    mean: meanPlanOf,
+    columnsOf,
+    free: freePlans,
+  };
 }

@@ -21,6 +21,8 @@ export interface SharedTransport {
   readonly ofThreads: Float64Array;
   /** 1 for each own replica whose row may be sent ahead; undefined if rows wait for each other. */
   readonly announced: Int32Array | undefined;
+  /** Compressed messages, one for each replica; undefined if there are none, or all who hear them are in this process. */
+  readonly messages: Uint8Array | undefined;
 }
 
 /** Numbers that a replica or thread can put down at once. */
@@ -39,23 +41,26 @@ export interface ShareOptions {
   readonly place?: RankPlace | undefined;
   /** Whether rows are sent to other ranks while the next replica computes. */
   readonly overlap?: boolean | undefined;
+  /** Length of a compressed message; if there are any, matrices have rows for what is known of other ranks' replicas, too. */
+  readonly messageBytes?: number;
   /** The most that rows take in one memory. */
   readonly memoryBytes?: number;
 }
 
 /**
- * Rows of a process: those of its own replicas in each matrix, sums it contributes to means, rows and sums that it hears from others,
- * and a mean. Of what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
+ * Rows of a process: those of its own replicas in each matrix, and of all others behind them if messages are compressed; sums it contributes
+ * to means, rows and sums that it hears from others, and a mean. Of what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
  */
 export function shareTransport(
   threads: number,
   replicas: number,
   columns: number,
-  { place, overlap = false, matrices = twoMatrices, ...options }: ShareOptions = {},
+  { place, overlap = false, matrices = twoMatrices, messageBytes = 0, ...options }: ShareOptions = {},
 ): SharedTransport {
   const ranks = place?.ranks ?? 1;
   const division = divisionOf(replicas, ranks, place?.rank ?? 0);
   const own = division.last - division.first;
+  const compressed = place !== undefined && messageBytes > 0;
   const sums = place === undefined ? 0 : contribution(division, division).sums.length;
   return {
     threads,
@@ -65,7 +70,7 @@ export function shareTransport(
     memory: allocateRows(
       columns,
       {
-        ...Object.fromEntries(matrices.map((name) => [name, own])),
+        ...Object.fromEntries(matrices.map((name) => [name, compressed ? replicas : own])),
         sums,
         heard: replicas - own,
         parts: replicas - own,
@@ -78,6 +83,7 @@ export function shareTransport(
     ofReplicas: doubles(replicas * numbersAtOnce),
     ofThreads: doubles(threads * numbersAtOnce),
     announced: overlap && place !== undefined ? integers(own) : undefined,
+    messages: compressed ? new Uint8Array(new SharedArrayBuffer(replicas * messageBytes)) : undefined,
   };
 }
 

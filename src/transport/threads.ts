@@ -5,6 +5,7 @@ import { averageOver } from './average.ts';
 import { Barrier, stop } from './barrier.ts';
 import { collectOver } from './collect.ts';
 import type { RankGroup } from './group.ts';
+import { hearingOver } from './hearing.ts';
 import { openGroup } from './links.ts';
 import { Meeting } from './meeting.ts';
 import { Membership } from './membership.ts';
@@ -33,7 +34,9 @@ function transportOver(shared: SharedTransport, thread: number, group: RankGroup
   const kernel = new Kernel(memory);
   const collect = collectOver(shared, thread, own, meeting, membership);
   const average = averageOver(shared, thread, own, kernel, meeting, membership, group);
-  const rows = new Map(matrices.map((name) => [name, new Rows(memory, name, { first: offset })]));
+  const hearing = hearingOver(shared, thread, meeting, membership);
+  const wraps = hearing !== undefined;
+  const rows = new Map(matrices.map((name) => [name, new Rows(memory, name, { first: offset, wraps })]));
   const threadsOf = collect.sumsByRank([1]);
   return {
     worker: sum(threadsOf.subarray(0, rank)) + thread,
@@ -56,6 +59,10 @@ function transportOver(shared: SharedTransport, thread: number, group: RankGroup
     },
     kernel,
     ...average,
+    hearing,
+    get sentBytes() {
+      return group?.sentBytes ?? 0;
+    },
     surviving: (mixing) => membership.surviving(mixing),
     barrier: () => meeting.say((all) => all.barrier()),
     gather: collect.gather,

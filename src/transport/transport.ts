@@ -9,6 +9,21 @@ export interface LostBlock {
 }
 
 /**
+ * Replicas of other ranks that own ones hear: each matrix has rows for them, by their numbers, and a worker looks after some of them. What
+ * they say comes as short messages, from which it follows what their rows are.
+ */
+export interface HeardReplicas {
+  /** Not collective: those that this worker looks after. */
+  heard(mixing: Mixing): readonly number[];
+  /** Not collective: where the message of a replica is. */
+  message(replica: number): Uint8Array;
+  /** The messages of own replicas go to those who hear them, and theirs come. */
+  tell(mixing: Mixing): void;
+  /** The rows themselves, from those who have them. */
+  fetch(mixing: Mixing, rows: Rows): void;
+}
+
+/**
  * How workers, the threads of all ranks, work together: each owns a block of replicas, all run the same loop in step. Unless said
  * otherwise a method is collective (all workers call it, in the same order), and its result is a pure function of what the replicas
  * hold, never of the number of workers.
@@ -33,13 +48,15 @@ export interface Transport {
   readonly kernel: Kernel;
   /**
    * output_i ← Σ_j W_ij input_j for every replica, or Σ_j W_ij (input_j − input_i), with `surviving(W)`. Waits for what the own
-   * replicas need from others.
+   * replicas need from others, unless `known` says that it is in the input's own rows.
    */
-  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm): void;
+  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
   /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
   announce(mixing: Mixing, input: Rows, replica: number): void;
   /** Not collective: W without the replicas that are lost. */
   surviving(mixing: Mixing): Mixing;
+  /** What is kept here of replicas of other ranks; undefined if nothing is. */
+  readonly hearing: HeardReplicas | undefined;
   /** The mean over all replicas that are there, in row 0 of the result until the next mean or mix. */
   mean(input: Rows): Rows;
   barrier(): void;
@@ -49,6 +66,8 @@ export interface Transport {
   reduce(values: readonly number[]): number[];
   /** What worker 0 says. */
   broadcast(value: number): number;
+  /** Not collective: bytes of the messages that this worker has sent to other ranks; numbers that all gather are not among them. */
+  readonly sentBytes: number;
   /** Not collective: whether the user asked to stop. */
   stopRequested(): boolean;
   /** Not collective: milliseconds spent waiting for other workers since the last call. */

@@ -75,6 +75,13 @@ const variants = {
     { name: 'critical', consensus: { kind: 'critical', fraction: 0.05 } },
     { name: 'combine-first', algorithm: { kind: 'dpsgd', order: 'combine-then-adapt', finalMerge: true } },
     { name: 'edges', algorithm: { kind: 'relaysgd' }, topology: { kind: 'tree' } },
+    { name: 'compressed', algorithm: { kind: 'choco', compressor: { kind: 'qsgd' } } },
+    {
+      name: 'moving-memory',
+      algorithm: { kind: 'lead', compressor: { kind: 'random-k', ratio: 0.2 } },
+      optimizer: { kind: 'sgd', momentum: 0 },
+      learningRate: { base: 0.02 },
+    },
     {
       name: 'batch-norm',
       model: { kind: 'resnet20' },

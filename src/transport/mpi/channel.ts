@@ -17,8 +17,10 @@ export function openChannel(
   const each = messages.map((_, i) => requests.subarray(i, i + 1));
   messages.forEach(({ peer, tag, values }, i) => {
     const make = i < sends.length ? mpi.MPI_Send_init : mpi.MPI_Recv_init;
-    make(values, values.length, abi.float, members.indexOf(peer), tag, comm, each[i]);
+    const type = values instanceof Uint8Array ? abi.byte : abi.float;
+    make(values, values.length, type, members.indexOf(peer), tag, comm, each[i]);
   });
+  const sentBytes = sends.reduce((sum, { values }) => sum + values.byteLength, 0);
   const ahead = new Set<number>();
   const flag = new Int32Array(1);
   const startOne = (i: number) => {
@@ -51,6 +53,7 @@ export function openChannel(
               .join(', ')} (rows of parameters)`,
         );
       running.active.delete(receiving);
+      running.sentBytes += sentBytes;
       ahead.clear();
     },
     pending,

@@ -38,6 +38,9 @@ function groupOver(communicator: Communicator): RankGroup {
     get lost() {
       return communicator.lost;
     },
+    get sentBytes() {
+      return requests.sentBytes;
+    },
     together(work) {
       if (failures === undefined) {
         work();

@@ -16,6 +16,8 @@ export class Requests {
   readonly #kept = new Set<unknown>();
   /** Requests that are not done and write into memory when they are. */
   readonly active = new Set<Handles>();
+  /** Bytes of messages that went to other ranks. */
+  sentBytes = 0;
 
   /** @param whoIsSilent asked when a wait took too long */
   constructor(communicator: Communicator, whoIsSilent: () => string) {
