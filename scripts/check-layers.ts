@@ -59,6 +59,10 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
   'report/figure': { from: ['base', 'draw', 'report'], npm: ['@observablehq/plot'], pure: true },
   'report/page': { from: ['report/figure'], pure: true },
+  export: {
+    from: [...['base', 'data', 'onnx', 'model', 'algorithm', 'experiment', 'engine', 'store', 'metric']],
+    npm: ['yaml'],
+  },
   cli: {
     from: [
       ...[
@@ -74,7 +78,18 @@ export const layers: Readonly<Record<string, Layer>> = {
         'model',
         'transport',
       ],
-      ...['algorithm', 'experiment', 'engine', 'store', 'metric', 'run.ts', 'carry-out.ts', 'bench', 'report'],
+      ...[
+        'algorithm',
+        'experiment',
+        'engine',
+        'store',
+        'metric',
+        'run.ts',
+        'carry-out.ts',
+        'bench',
+        'report',
+        'export',
+      ],
     ],
     npm: ['commander', 'yaml', 'zod'],
   },

@@ -24,6 +24,10 @@ export const commands: Readonly<Record<string, Row>> = {
     summary: 'what runs tell together: results, variance ranks, correlations, the observations',
     load: () => import('./report.ts'),
   },
+  export: {
+    summary: 'take a trained model away: safetensors, ONNX, a model card',
+    load: () => import('./export.ts'),
+  },
   topology: {
     summary: 'what a communication topology offers, before any training',
     load: () => import('./topology.ts'),

@@ -42,6 +42,8 @@ export interface Model {
    * (an epoch of training, an evaluation) starts with new state. Other state is carried from training to evaluation.
    */
   readonly sequential?: boolean;
+  /** Parameters that others know under a second name, as of a head that shares the table of its embedding: name → parameter. */
+  readonly shared?: Readonly<Record<string, string>>;
   /** The batch of so many samples; labels may have several axes (time, batch). */
   batch(size: number): { readonly x: TensorType; readonly labels: TensorType };
   /** x → logits [samples, classes] */

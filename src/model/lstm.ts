@@ -57,6 +57,7 @@ export function lstm({ kind, layers, hidden, tied, dropout, bptt, ...rest }: Set
   return {
     kind,
     sequential: true,
+    shared: tied ? { 'decoder.weight': 'encoder.weight' } : {},
     batch: (sequences) => ({ x: i32(bptt, sequences), labels: i32(bptt, sequences) }),
     forward(context, x) {
       const table = context.param('encoder.weight', [words, embedding], uniform(0.1), 'embedding');

@@ -82,6 +82,13 @@ export class Graph {
     return name;
   }
 
+  /** Numbers of a trained model under a name of their own. */
+  weight(name: Name, dims: Shape, data: Float32Array): Name {
+    const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+    this.#constants.set(name, { name, dims, data_type: elementType.float32, raw_data: bytes });
+    return name;
+  }
+
   reshape(x: Name, shape: Shape): Name {
     return this.op('Reshape', [x, this.ints(shape)]);
   }

@@ -17,6 +17,8 @@ export interface LoweringOptions {
   readonly block?: number;
   /** Adds the output `halt`, see backend.ts. */
   readonly halting?: boolean;
+  /** Inputs that become part of the file, by name: what they are called there, and their numbers. */
+  readonly weights?: Readonly<Record<string, { readonly name: string; readonly data: Float32Array }>>;
 }
 
 /** The name of the first output of a halting graph. */
@@ -24,10 +26,15 @@ export const halt = 'halt';
 
 /** The ONNX file of a program: inputs and outputs keep their names. */
 export function toOnnx(program: Program, options: LoweringOptions = {}): Uint8Array {
-  const { portable = true, block = 1, halting = false } = options;
+  const { portable = true, block = 1, halting = false, weights = {} } = options;
   const graph = new Graph(portable, block);
-  const names = new Map<Value, Name>(program.inputs.map(({ name, value }) => [value, name]));
   const shape = (value: Value) => program.types[value]!.shape;
+  const names = new Map<Value, Name>(
+    program.inputs.map(({ name, value }) => {
+      const weight = weights[name];
+      return [value, weight === undefined ? name : graph.weight(weight.name, shape(value), weight.data)];
+    }),
+  );
   for (const node of program.nodes) {
     const lower = lowerings[node.op] as (graph: Graph, use: Use<OpKind>) => readonly Name[];
     const results = lower(graph, {
@@ -48,7 +55,7 @@ export function toOnnx(program: Program, options: LoweringOptions = {}): Uint8Ar
   return file(
     graph,
     program.inputs
-      .filter(({ value }) => portable || read.has(value))
+      .filter(({ name, value }) => weights[name] === undefined && (portable || read.has(value)))
       .map(({ name, value }) => ({ name, type: type(value) })),
     program.outputs.map(({ name, value }) => ({ name, value: names.get(value)!, type: type(value) })),
     halting,

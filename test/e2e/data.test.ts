@@ -79,7 +79,10 @@ describe('dbench data list', () => {
       shakespeare: 'yes',
       libsvm: 'no',
       'mnist-writers': 'no',
+      table: 'yours',
+      numpy: 'yours',
       images: 'yours',
+      text: 'yours',
       synthetic: 'built in',
     });
     for (const { from, licence } of sets) expect([from, licence].join('')).not.toBe('');

@@ -31,6 +31,19 @@ export function drawnParameters(layout: Layout<PlacedParameter>, salt: number): 
   return row;
 }
 
+/** Running statistics: means as biases, variances around 1. */
+export function drawnState(layout: Layout, salt: number): Float32Array {
+  const row = new Float32Array(rowSize(layout));
+  for (const { name, shape, size, offset } of layout)
+    row.set(
+      name.endsWith('running_var')
+        ? symmetric(name, size, salt).map((value) => 1 + 0.2 * value)
+        : values(name, shape, salt),
+      offset,
+    );
+  return row;
+}
+
 export const drawnImages = (shape: Shape, salt: number): Float32Array =>
   Float32Array.from(symmetric('x', sizeOf(shape), salt), (value) => value * Math.sqrt(3));
 

@@ -1,14 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { Model, Task } from '../../src/model/context.ts';
-import { densenet, densenet100Schema } from '../../src/model/densenet.ts';
 import { initialise, type Layout } from '../../src/model/layout.ts';
-import { buildModel, modelSchema } from '../../src/model/models.ts';
 import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep } from '../../src/model/step.ts';
 import { optimizer, optimizerSchema } from '../../src/optim/optimizer.ts';
 import type { Backend } from '../../src/tensor/backend.ts';
 import { backends } from '../backends.ts';
 import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
+import { goldenModel } from './model.ts';
 
 /**
  * Every model against PyTorch: the golden files of scripts/golden.py hold losses, gradients, movements of the parameters
@@ -46,12 +45,6 @@ interface Golden {
     readonly state: Tensors;
     readonly float32Error: { readonly moved: number; readonly state: number };
   }[];
-}
-
-function modelOf({ model: settings, task }: Golden): Model {
-  if (!('depth' in settings)) return buildModel(modelSchema.parse(settings), task);
-  const { depth, ...rest } = settings;
-  return densenet({ ...densenet100Schema.parse(rest), depth: Number(depth) }, task);
 }
 
 function memoryOf(step: Step, { salt, task }: Golden) {
@@ -116,7 +109,7 @@ const folder = new URL('../golden/torch/', import.meta.url);
 for (const file of readdirSync(folder)) {
   const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
   describe.each(backends)(`${file.replace('.json', '')}, $title`, ({ backend, skip }) => {
-    const model = modelOf(golden);
+    const model = goldenModel(golden.model, golden.task);
 
     it.skipIf(skip)('loss, gradients and state', async () => {
       const step = gradientStep(model, golden.batch);
