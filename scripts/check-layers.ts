@@ -31,12 +31,12 @@ export const layers: Readonly<Record<string, Layer>> = {
   experiment: { from: ['base', 'topology', 'network', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
   engine: {
     from: [
-      ...['base', 'topology', 'kernel', 'data', 'tensor', 'backends.ts', 'optim', 'model', 'transport', 'algorithm'],
-      'experiment',
+      ...['base', 'topology', 'network', 'kernel', 'data', 'tensor', 'backends.ts', 'optim', 'model', 'transport'],
+      ...['algorithm', 'experiment'],
     ],
   },
   store: { from: ['base', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
-  metric: { from: ['base', 'experiment', 'engine', 'store'] },
+  metric: { from: ['base', 'network', 'experiment', 'engine', 'store'] },
   'run.ts': { from: ['backends.ts', 'transport', 'experiment', 'engine', 'store'] },
   'carry-out.ts': { from: ['transport', 'experiment', 'store', 'run.ts'] },
   bench: {
@@ -54,7 +54,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     ],
   },
   report: {
-    from: ['base', 'topology', 'draw', 'algorithm', 'experiment', 'engine', 'store', 'metric'],
+    from: ['base', 'topology', 'network', 'draw', 'algorithm', 'experiment', 'engine', 'store', 'metric'],
     npm: ['linkedom', 'protobufjs', 'sharp', 'yaml'],
   },
   'report/figure': { from: ['base', 'draw', 'report'], npm: ['@observablehq/plot'], pure: true },

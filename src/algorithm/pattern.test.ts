@@ -15,7 +15,7 @@ const settingsOf = ({ settings }: Method) => (settings.period === undefined ? {}
 
 it.each(methods.map(({ name }) => name))('%s: as many bytes and messages on the links as it counts', (name) => {
   const method = findMethod(name);
-  const plan = planOf(method, settingsOf(method));
+  const plan = planOf(method, settingsOf(method), { replicas: n, sets: 2 });
   for (let t = 0; t < 4; t++) {
     const step = stepOf(plan, { t, last: t === 3, eta: 1, etaBefore: 1 });
     const pattern = patternOf(plan, step, { columns, compressedBytes });

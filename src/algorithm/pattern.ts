@@ -26,6 +26,16 @@ export function patternOf(
   const received = new Set<string>();
   const computed = new Set<string>();
   for (const action of actions) {
+    // A copy of what was received is there with it, and computes nothing from it.
+    if ((action.do === 'set' || action.do === 'setNumber') && 'name' in action.to && received.has(action.to.name)) {
+      const [at, source] = [work.findLastIndex((each) => each.do === 'gossip'), row(action.to.name)];
+      const gossip = work[at] as Extract<Work, { do: 'gossip' }>;
+      const copy = action.do === 'set' ? action.row : action.number;
+      const from = gossip.rows.findLast(([, into]) => into === source)![0];
+      work[at] = { ...gossip, rows: [...gossip.rows, [from, row(copy)]] };
+      received.add(copy);
+      continue;
+    }
     if (readsOf(action).some((name) => received.has(name))) received.clear();
     const reads = readsOf(action).map(row);
     switch (action.do) {
@@ -45,7 +55,9 @@ export function patternOf(
         // What goes in one message leaves when its last row is there.
         const joins = received.size > 0 ? work.findLastIndex((each) => each.do === 'gossip') : work.length;
         const [before] = work.splice(joins, 1) as Extract<Work, { do: 'gossip' }>[];
-        const bytes = (before?.bytes ?? 0) + (action.sort === 'row' ? rowBytes : floatBytes);
+        // Of edges, each neighbour gets the rows of one set.
+        const share = typeof action.by === 'number' ? plan.sets : 1;
+        const bytes = (before?.bytes ?? 0) + (action.sort === 'row' ? rowBytes : floatBytes) / share;
         work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows] });
         received.add(action.into);
         break;

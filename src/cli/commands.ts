@@ -40,6 +40,10 @@ export const commands: Readonly<Record<string, Row>> = {
     summary: 'which devices hold which stage of a model too large for one',
     load: () => import('./schedule.ts'),
   },
+  network: {
+    summary: 'how long a step takes on a network, before any training',
+    load: () => import('./network.ts'),
+  },
   validate: { summary: 'check an experiment file and show it with all defaults', load: () => import('./validate.ts') },
   schema: { summary: 'print the JSON Schema of experiment files, for editors', load: () => import('./schema.ts') },
   data: { summary: 'data sets: list, get, verify, and how one is dealt to replicas', load: () => import('./data.ts') },

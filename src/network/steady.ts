@@ -1,10 +1,11 @@
 import { sha256Of } from '../base/content.ts';
+import { largestCycleMean, type WeightedEdge } from './cycle.ts';
 import type { ComputeTimes } from './devices.ts';
-import type { Messages } from './messages.ts';
+import { type Messages, messagesOf } from './messages.ts';
 import type { Network } from './network.ts';
 import type { Pattern } from './pattern.ts';
 import { type Hearing, Timetable } from './timetable.ts';
-import { Chronicle, criticalPath, type Segment } from './trace.ts';
+import { Chronicle, criticalPath } from './trace.ts';
 
 /** Steps of one experiment, as far as their time goes. */
 export interface Course {
@@ -27,8 +28,6 @@ export interface Steady {
   /** Times repeat exactly after some steps; otherwise the time per step is a mean over the second half of the steps. */
   readonly exact: boolean;
   readonly steps: number;
-  /** Replicas whose computing and sending to the next decides the time per step, and the steps that one way round takes. */
-  readonly cycle: { readonly replicas: readonly number[]; readonly steps: number } | undefined;
   /** By replica: the share of its time that it does not compute. */
   readonly waiting: readonly number[];
 }
@@ -74,7 +73,7 @@ export function steadyState(course: Course, most = 4000): Steady {
   const from = repeated ?? Math.floor(t / 2) - 1;
   const stepNs = t === 1 ? ends[0]! : (ends[t - 1]! - (ends[from] ?? 0)) / (t - 1 - from);
   const waiting = Array.from(finished, (end, i) => (end === 0 ? 0 : 1 - computing[i]! / end));
-  return { stepNs, exact: repeated !== undefined, steps: t, cycle: cycleOf(course), waiting };
+  return { stepNs, exact: repeated !== undefined, steps: t, waiting };
 }
 
 /** All times that matter, counted from the earliest replica; what lies before it counts no more. */
@@ -101,22 +100,63 @@ export function traced(course: Course, steps: number): { readonly trace: Chronic
   return { trace, finished: timetable.state.finished };
 }
 
+/** Replicas whose computing and sending to the next decides the time per step, and the steps that one way round takes. */
+export interface CriticalCycle {
+  readonly replicas: readonly number[];
+  readonly steps: number;
+}
+
+/** By Karp, if times are constant and nothing queues: then it is exact. Otherwise where the critical path of the first steps leads round. */
+export function criticalCycle(course: Course): CriticalCycle | undefined {
+  const edges = constantEdges(course);
+  if (edges !== undefined) {
+    const { nodes } = largestCycleMean(course.network.n, edges)!;
+    return { replicas: nodes, steps: nodes.length };
+  }
+  return tracedCycle(course);
+}
+
+/** What each replica's step waits for, and how long that takes, of a step that computes and then gossips; undefined if it is not constant. */
+function constantEdges({
+  network,
+  compute,
+  steady,
+  pattern,
+  patternPeriod,
+  hearing,
+  hearingPeriod,
+}: Course): readonly WeightedEdge[] | undefined {
+  const [first, second, ...more] = pattern(0).work.filter((each) => each.do !== 'local');
+  const plain = first?.do === 'compute' && second?.do === 'gossip' && more.length === 0;
+  if (!plain || network.sharing === 'serial' || !steady || patternPeriod * hearingPeriod !== 1 || network.n > 2000)
+    return undefined;
+  const { from, to, wholeNs } = messagesOf(network, hearing(0), second.bytes);
+  return [
+    ...Array.from({ length: network.n }, (_, i) => ({ from: i, to: i, ns: compute(i, 0) })),
+    ...Array.from(from, (j, m) => ({ from: j, to: to[m]!, ns: compute(j, 0) + wholeNs[m]! })),
+  ];
+}
+
 /** Where the critical path passes the same replica twice, at a like place of the course: the way round that takes longest per step. */
-function cycleOf(course: Course): Steady['cycle'] {
+function tracedCycle(course: Course): CriticalCycle | undefined {
   const { trace, finished } = traced(course, 3 * course.network.n + 20);
-  const nodes = criticalPath(trace.happenings, finished).filter(({ what }) => what === 'compute');
+  const path = criticalPath(trace.happenings, finished);
+  // Devices that take no time to compute leave messages alone.
+  const nodes = path.filter(
+    ({ what }) => what === (path.some((each) => each.what === 'compute') ? 'compute' : 'message'),
+  );
   const period = course.patternPeriod * (Number.isFinite(course.hearingPeriod) ? course.hearingPeriod : 1);
-  let best: { readonly replicas: readonly number[]; readonly steps: number; readonly mean: number } | undefined;
+  let best: (CriticalCycle & { readonly mean: number }) | undefined;
   const last = new Map<string, number>();
-  nodes.forEach((node, place) => {
+  for (const [place, node] of nodes.entries()) {
     const key = `${node.replica} ${node.step % period}`;
     const before = last.get(key);
     last.set(key, place);
-    if (before === undefined) return;
-    const found = nodes.slice(before, place);
-    const mean = (node.start - nodes[before]!.start) / (node.step - nodes[before]!.step);
+    if (before === undefined) continue;
+    const steps = node.step - nodes[before]!.step;
+    const mean = (node.start - nodes[before]!.start) / steps;
     if (best === undefined || mean >= best.mean)
-      best = { replicas: found.map(({ replica }: Segment) => replica), steps: node.step - nodes[before]!.step, mean };
-  });
+      best = { replicas: nodes.slice(before, place).map(({ replica }) => replica), steps, mean };
+  }
   return best && { replicas: best.replicas, steps: best.steps };
 }

@@ -6,7 +6,7 @@ import { collectiveTimes } from './collective.ts';
 import type { ComputeTimes } from './devices.ts';
 import { buildNetwork, type Network, type NetworkSettings } from './network.ts';
 import { allReducePattern, gossipPattern, type Pattern } from './pattern.ts';
-import { type Course, steadyState } from './steady.ts';
+import { type Course, criticalCycle, steadyState } from './steady.ts';
 import { Timetable } from './timetable.ts';
 
 type Sources = readonly (readonly number[])[];
@@ -217,14 +217,17 @@ it('refuses times beyond 2^53 ns in one sentence', () => {
 
 it('names the replicas on the critical cycle', () => {
   const slow: ComputeTimes = (i) => (i === 3 ? 100 : 10);
-  const alone = steadyState(course(toy(8, 'serial'), ring(8), slow, gossipPattern(toyBytes)));
-  expect(alone).toMatchObject({ cycle: { replicas: [3], steps: 1 }, stepNs: 100, exact: true });
-  const around = steadyState(course(toy(6, 'serial'), directedRing(6), () => 10, gossipPattern(toyBytes)));
-  expect(new Set(around.cycle!.replicas)).toEqual(new Set([0, 1, 2, 3, 4, 5]));
-  const path = undirected(3, [
-    [0, 1],
-    [1, 2],
-  ]).sources;
-  const pair = steadyState(course(toy(3, 'fair'), path, (i) => (i === 2 ? 12 : 10), gossipPattern(toyBytes)));
-  expect([...pair.cycle!.replicas].sort()).toEqual([1, 2]);
+  const alone = course(toy(8, 'serial'), ring(8), slow, gossipPattern(toyBytes));
+  expect(steadyState(alone)).toMatchObject({ stepNs: 100, exact: true });
+  expect(criticalCycle(alone)).toEqual({ replicas: [3], steps: 1 });
+  for (const sharing of ['serial', 'fair'] as const) {
+    const around = criticalCycle(course(toy(6, sharing), directedRing(6), () => 10, gossipPattern(toyBytes)));
+    expect(new Set(around!.replicas)).toEqual(new Set([0, 1, 2, 3, 4, 5]));
+    const path = undirected(3, [
+      [0, 1],
+      [1, 2],
+    ]).sources;
+    const pair = criticalCycle(course(toy(3, sharing), path, (i) => (i === 2 ? 14 : 10), gossipPattern(toyBytes)));
+    expect([...pair!.replicas].sort()).toEqual([1, 2]);
+  }
 });

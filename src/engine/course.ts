@@ -1,0 +1,76 @@
+import { stepOf } from '../algorithm/actions.ts';
+import { rowCompressor } from '../algorithm/compressors.ts';
+import { patternOf } from '../algorithm/pattern.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { computeTimes, type DeviceSettings } from '../network/devices.ts';
+import { buildNetwork, type NetworkSettings } from '../network/network.ts';
+import type { Pattern } from '../network/pattern.ts';
+import type { Course } from '../network/steady.ts';
+import type { Hearing } from '../network/timetable.ts';
+import { topologyAt } from '../topology/schedule.ts';
+import { buildTopology, type Topology } from '../topology/topology.ts';
+import { planOfRun } from './edges.ts';
+
+/** The settings that the time of a run's steps depends on. */
+export type TimedSettings = Pick<Experiment, 'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch'>;
+
+/** The steps of a run, as far as their time goes. */
+export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'> {
+  hearing(epoch: number): Hearing;
+  topology(epoch: number): Topology;
+}
+
+/**
+ * @param sizes of the model's tensors
+ * @param steps of the whole run: the last one may differ
+ */
+export function courseOf(
+  settings: TimedSettings,
+  given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
+  sizes: readonly number[],
+  steps = Number.POSITIVE_INFINITY,
+): RunCourse {
+  const { replicas: n, seed, epochs, batch, algorithm } = settings;
+  const { plan, edges } = planOfRun(settings);
+  let offset = 0;
+  const offsets = [0, ...sizes.map((size) => (offset += size))];
+  const { compressor } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
+  const compressedBytes = compressor === undefined ? 0 : rowCompressor(compressor, offsets).bytes;
+  const patterns = new WeakMap<object, Pattern>();
+  const pattern = (t: number) => {
+    const step = stepOf(plan, { t, last: t + 1 === steps, eta: 1, etaBefore: 1 });
+    const known = patterns.get(step.actions) ?? patternOf(plan, step, { columns: offset, compressedBytes });
+    patterns.set(step.actions, known);
+    return known;
+  };
+  const partners = edges && edgeSources(edges.partners, n);
+  let built: { readonly key: string; readonly topology: Topology } | undefined;
+  const topology = (epoch: number) => {
+    const config = topologyAt(settings.topology, n, epoch, epochs);
+    const key = JSON.stringify(config);
+    if (built?.key !== key) built = { key, topology: buildTopology(config, n, seed) };
+    return built.topology;
+  };
+  const periods = Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000);
+  return {
+    network: buildNetwork(given.network, n),
+    compute: computeTimes(given.devices, { n, seed, batch }),
+    steady: given.devices.noise.kind === 'constant' && given.devices.slow?.kind !== 'steps',
+    pattern,
+    patternPeriod: periods.reduce((product, period) => product * period, 1),
+    topology,
+    hearing: (epoch) => (partners === undefined ? (gossip) => topology(epoch).round(gossip).sources : () => partners),
+  };
+}
+
+/** Whom each replica hears over the edges of all sets. */
+function edgeSources(sets: readonly { readonly source: Int32Array }[], n: number): number[][] {
+  return Array.from({ length: n }, (_, i) =>
+    sets.flatMap(({ source }) => (source[i] === i ? [] : [source[i]!])).sort((a, b) => a - b),
+  );
+}
+
+/** The course of a topology that stays, for what a step comes to in the long run. */
+export function constantCourse(course: RunCourse): Course {
+  return { ...course, hearing: course.hearing(0), hearingPeriod: course.topology(0).period };
+}
