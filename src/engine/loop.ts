@@ -53,7 +53,8 @@ export async function* loop(
   const lost: Loss[] = [];
   while (step < steps) {
     const epoch = Math.floor(step / feed.stepsPerEpoch);
-    const { event, norms, edges } = await part.step(step, plan(epoch));
+    const { event, measured } = await part.step(step, plan(epoch));
+    const { norms, edges } = measured;
     yield event;
     if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, transport) };
     if (edges !== undefined) yield edges;

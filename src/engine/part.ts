@@ -6,16 +6,17 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { offsetsOf, rowSize } from '../model/layout.ts';
 import type { EdgeSets } from '../topology/edges.ts';
-import { isDoublyStochastic, type Mixing } from '../topology/mixing.ts';
+import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
 import { planOfRun } from './edges.ts';
-import type { EdgesEvent, StepEvent } from './event.ts';
+import type { StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
-import { distances, edgeDistances, meanOf, ownReplicas, perReplica, tensorNorms } from './measure.ts';
+import { meanOf, ownReplicas } from './measure.ts';
 import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
+import { type Probe, probeOf } from './probe.ts';
 import type { Replicas } from './replicas.ts';
 import { startRows } from './start.ts';
 
@@ -31,8 +32,7 @@ export class Part {
   /** Over which single messages go, if the method has such. */
   readonly #edges: EdgeSets | undefined;
   readonly #columns: number;
-  /** Where each tensor begins in a row, and where the last one ends. */
-  readonly #offsets: readonly number[];
+  readonly #probe: Probe;
   readonly #compressedBytes: number;
   #measured = new Measured(0);
 
@@ -46,8 +46,9 @@ export class Part {
     this.#transport = transport;
     this.#clock = new Clock(() => transport.takeWaitMs());
     this.#columns = rowSize(replicas.layout);
-    this.#offsets = offsetsOf(replicas.layout);
-    const compressor = compressorFor(algorithm, this.#offsets);
+    const offsets = offsetsOf(replicas.layout);
+    this.#probe = probeOf(transport, experiment.probes, offsets, this.keepsEqual);
+    const compressor = compressorFor(algorithm, offsets);
     this.#compressedBytes = compressor?.bytes ?? 0;
     const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
@@ -90,11 +91,8 @@ export class Part {
     return this.#clock.time('mix', () => meanOf(this.#transport, this.model));
   }
 
-  /** One step; the event and the norms are the same on every worker. */
-  async step(
-    t: number,
-    plan: EpochPlan,
-  ): Promise<{ event: StepEvent; norms: Float64Array | undefined; edges: EdgesEvent | undefined }> {
+  /** One step; its event and what was measured are the same on every worker. */
+  async step(t: number, plan: EpochPlan): Promise<{ event: StepEvent; measured: Measured }> {
     const measured = new Measured(this.control.memory.gossips);
     this.#measured = measured;
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
@@ -127,7 +125,10 @@ export class Part {
         if (typeof by === 'number') return this.#edges!.partners[by - 1]!;
         return by === 'A' ? plan.topology.push(control.memory.gossips) : mixing();
       },
-      probe: (rows) => this.#clock.time('probe', () => this.#probe(t, rows, lastMix && mixing())),
+      probe: (rows) => {
+        const look = () => this.#probe(t, rows, executor.places.spare, lastMix && mixing());
+        Object.assign(measured, this.#clock.time('probe', look));
+      },
       signal: (gradients) => {
         if (lastMix !== undefined) control.estimate(epoch, executor.outcomes, gradients, executor.places.of('x'));
       },
@@ -139,23 +140,6 @@ export class Part {
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
     const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
-    return { event, norms: measured.norms, edges: measured.edges };
-  }
-
-  #probe(t: number, rows: Rows, mixing: Mixing | undefined): void {
-    const { everySteps, norms, distance, edges } = this.#experiment.probes;
-    if (t % everySteps !== 0) return;
-    if (norms) this.#measured.norms = tensorNorms(this.#transport, rows, this.#offsets);
-    // Replicas that stay equal have nothing to measure.
-    if (distance)
-      Object.assign(
-        this.#measured,
-        this.keepsEqual
-          ? { distance: 0, replicaDistance: perReplica(this.#transport, () => 0) }
-          : distances(this.#transport, rows),
-      );
-    if (!edges || mixing === undefined) return;
-    const found = edgeDistances(this.#transport, mixing, rows, this.#executor.places.spare);
-    if (found !== null) this.#measured.edges = { type: 'edges', step: t, ...found };
+    return { event, measured };
   }
 }
