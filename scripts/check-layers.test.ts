@@ -54,3 +54,11 @@ it.each([
   plant(name, text);
   expect(wrongImports(src)).toHaveLength(1);
 });
+
+it('fails on files that import each other in a circle, types included', () => {
+  plant('base/a.ts', "import { b } from './b.ts';\n");
+  plant('base/b.ts', "import type { C } from './c.ts';\n");
+  plant('base/c.ts', "export { a } from './a.ts';\n");
+  plant('base/d.ts', "import { a } from './a.ts';\nimport { b } from './b.ts';\n");
+  expect(wrongImports(src)).toEqual(['imports in a circle: base/a.ts → base/b.ts → base/c.ts → base/a.ts']);
+});

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative, sep } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 interface Layer {
@@ -123,29 +123,47 @@ function allowed(from: string, to: string, isTest: boolean): boolean {
   return isTest && order.includes(to) && order.indexOf(to) < order.indexOf(from);
 }
 
-/** Every import below `src` that its layer does not allow, and every folder that has no row. */
+/** What a file of `src` imports, types included: other files as paths below `src`, packages by their names. */
+function importsOf(src: string, name: string): string[] {
+  const found = readFileSync(join(src, name), 'utf8').matchAll(
+    /(?:from|import|import\()\s*'(\.[^']*|(?:@[\w.-]+\/|node:)?[\w-][\w./-]*)'/g,
+  );
+  return [...found].map(([, target]) =>
+    target!.startsWith('.') ? join(dirname(name), target!.replace(/(\.ts)?$/, '.ts')) : target!,
+  );
+}
+
+/** Every import below `src` that its layer does not allow, every folder that has no row, and every circle of files. */
 export function wrongImports(src: string): string[] {
   const names = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
-  return names.flatMap((name) => {
+  const imports = new Map(names.map((name) => [name, importsOf(src, name)]));
+  const wrong = names.flatMap((name) => {
     const [layer, isTest] = [layerOf(name), name.endsWith('.test.ts')];
     const row = layers[layer];
     if (row === undefined) return [`src/${name}: "${layer}" is not a layer; add it to scripts/check-layers.ts`];
-    const imports = readFileSync(join(src, name), 'utf8').matchAll(
-      /(?:from|import|import\()\s*'(\.[^']*|(?:@[\w.-]+\/|node:)?[\w-][\w./-]*)'/g,
-    );
-    return [...imports]
-      .map((found) => found[1]!)
-      .flatMap((target) => {
-        if (!target.startsWith('.'))
-          return isTest || allowsPackage(row, target)
-            ? []
-            : [`src/${name} imports ${target}, which "${layer}" may not`];
-        const path = relative(src, join(src, dirname(name), target));
-        return allowed(layer, layerOf(path), isTest)
-          ? []
-          : [`src/${name} imports src/${path}, which "${layer}" may not`];
-      });
+    const mayImport = (target: string) =>
+      target.endsWith('.ts') ? allowed(layer, layerOf(target), isTest) : isTest || allowsPackage(row, target);
+    return imports
+      .get(name)!
+      .filter((target) => !mayImport(target))
+      .map((target) => `src/${name} imports ${target}, which "${layer}" may not`);
   });
+  return [...wrong, ...circlesOf(imports).map((files) => `imports in a circle: ${files.join(' → ')}`)];
+}
+
+/** A circle for every import that leads back to where a walk through all of them came from. */
+function circlesOf(imports: ReadonlyMap<string, readonly string[]>): string[][] {
+  const circles: string[][] = [];
+  const done = new Set<string>();
+  const walk = (name: string, path: readonly string[]): void => {
+    const before = path.indexOf(name);
+    if (before >= 0) circles.push([...path.slice(before), name]);
+    if (before >= 0 || done.has(name)) return;
+    for (const target of imports.get(name) ?? []) walk(target, [...path, name]);
+    done.add(name);
+  };
+  for (const name of imports.keys()) walk(name, []);
+  return circles;
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,8 +1,6 @@
 import type { Shape } from '../tensor/program.ts';
 import type { commonAlgorithms, Propagation, Query } from './constants.ts';
 import type { Format, Given } from './format.ts';
-import type { Calls } from './library.ts';
-import type { PostOp } from './recorder.ts';
 
 /** Their numbers differ between the generations, as do those of `NormFlag`. */
 export type Activation = 'relu' | 'gelu' | 'tanh' | 'sqrt' | 'linear' | 'sigmoid' | 'exp';
@@ -75,6 +73,12 @@ export type Table<Name> = {
   readonly [K in OperationKind]: (operation: Operations[K]) => readonly [Name, readonly Given[]];
 };
 
+/** An operation of a chain that is applied to a result. */
+export type ChainedOp<Operand extends { readonly format: Format } = { readonly format: Format }> =
+  | { readonly kind: 'binary'; readonly algorithm: Algorithm; readonly operand: Operand }
+  | { readonly kind: 'eltwise'; readonly algorithm: Activation; readonly alpha?: number; readonly beta?: number }
+  | { readonly kind: 'sum' };
+
 /** All in which the generations of oneDNN differ. */
 export interface Dialect {
   strided(shape: Shape, strides: readonly number[]): Format;
@@ -89,9 +93,21 @@ export interface Dialect {
   /** The description of a primitive; `hint` is that of the forward one, for a backward one. */
   describe<K extends OperationKind>(kind: K, operation: Operations[K], attributes: number, hint?: number): number;
   /** Adds an operation to a chain of those that are applied to a result. */
-  append(chain: number, post: PostOp): void;
+  append(chain: number, post: ChainedOp): void;
   /** The number of the operand of the i-th operation of such a chain. */
   postArgument(i: number): number;
+}
+
+export type CFunction = (...args: unknown[]) => unknown;
+
+/** Functions of the library. */
+export interface Calls<Name extends string> {
+  /** Calls a function that answers with a status; throws unless it is success. */
+  call(name: Name, ...args: unknown[]): void;
+  /** Calls a function whose first parameter is where to put a handle. */
+  handle(name: Name, ...args: unknown[]): number;
+  /** For functions with other results. */
+  readonly raw: Readonly<Record<Name, CFunction>>;
 }
 
 /** What a dialect is made of. */

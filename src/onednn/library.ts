@@ -1,7 +1,7 @@
 import { UserError } from '../base/error.ts';
 import { type Koffi, loadKoffi } from '../base/ffi.ts';
 import { cpuRuntime, engineKind, streamFlags } from './constants.ts';
-import type { Binding, Dialect } from './dialect.ts';
+import type { Binding, Calls, CFunction, Dialect } from './dialect.ts';
 import { version2 } from './v2.ts';
 import { version3 } from './v3.ts';
 
@@ -28,18 +28,6 @@ const signatures = {
   dnnl_primitive_destroy: 'int(uint64_t)',
   dnnl_primitive_execute: 'int(uint64_t, uint64_t, int, uint64_t)',
 } as const;
-
-type CFunction = (...args: unknown[]) => unknown;
-
-/** Functions of the library. */
-export interface Calls<Name extends string> {
-  /** Calls a function that answers with a status; throws unless it is success. */
-  call(name: Name, ...args: unknown[]): void;
-  /** Calls a function whose first parameter is where to put a handle. */
-  handle(name: Name, ...args: unknown[]): number;
-  /** For functions with other results. */
-  readonly raw: Readonly<Record<Name, CFunction>>;
-}
 
 const statuses = ['success', 'out of memory', 'invalid arguments', 'unimplemented', 'iterator ends', 'runtime error'];
 

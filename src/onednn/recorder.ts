@@ -2,8 +2,9 @@ import { sizeOf } from '../base/shape.ts';
 import type { Numbers } from '../tensor/backend.ts';
 import type { Shape } from '../tensor/program.ts';
 import { type Argument, argument, inputCountQuery, type Query, scratchpadMode, sourceArgument } from './constants.ts';
-import type { Activation, Algorithm, OperationKind, Operations } from './dialect.ts';
-import { type Format, Formats } from './format.ts';
+import type { Activation, Algorithm, ChainedOp, OperationKind, Operations } from './dialect.ts';
+import type { Format } from './format.ts';
+import { Formats } from './formats.ts';
 import type { Library } from './library.ts';
 
 /** Where a tensor is: in the arena, at an offset that is decided when all calls are known, or in memory that is bound. */
@@ -43,10 +44,7 @@ export const usesOf = (call: Call): readonly Stored[] =>
   'script' in call ? call.uses : call.args.map(([, stored]) => stored);
 
 /** An operation that is applied to a result before it is written. */
-export type PostOp =
-  | { readonly kind: 'binary'; readonly algorithm: Algorithm; readonly operand: Stored }
-  | { readonly kind: 'eltwise'; readonly algorithm: Activation; readonly alpha?: number; readonly beta?: number }
-  | { readonly kind: 'sum' };
+export type PostOp = ChainedOp<Stored>;
 
 export type Arguments = Readonly<Partial<Record<Argument, Stored>>>;
 

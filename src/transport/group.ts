@@ -1,5 +1,8 @@
 import type { FloatView } from '../kernel/memory.ts';
-import type { RankLink } from './links.ts';
+import type { MpiLink } from './mpi/link.ts';
+
+/** How threads reach the other ranks: plain data, handed to them by the main thread. */
+export type RankLink = MpiLink;
 
 /** Numbers or bytes that go from one rank to another, again and again from or to the same place. */
 export interface Message {

@@ -1,10 +1,6 @@
-import type { GroupOptions, RankGroup, RankPlace } from './group.ts';
+import type { GroupOptions, RankGroup, RankLink, RankPlace } from './group.ts';
 import { type Launcher, launcherOf } from './mpi/launcher.ts';
-import type { MpiLink } from './mpi/link.ts';
 import type { World, WorldOptions } from './world.ts';
-
-/** How threads reach the other ranks: plain data, handed to them by the main thread. */
-export type RankLink = MpiLink;
 
 /** A way for processes to work together. Each is a folder and a row of `links`. */
 interface LinkKind<L extends RankLink> {

@@ -8,7 +8,6 @@ import { allocate, gradientStep, type Step, stepBuffers } from '../../src/model/
 import { onnx, openSession } from '../../src/onnx/backend.ts';
 import { toOnnx } from '../../src/onnx/lowering.ts';
 import { RuntimeTensor } from '../../src/onnx/runtime.ts';
-import { firstNonFinite } from '../../src/tensor/diagnose.ts';
 import { conv2d, matmul } from '../../src/tensor/operations.ts';
 import { f32 } from '../../src/tensor/program.ts';
 import { trace } from '../../src/tensor/trace.ts';
@@ -79,15 +78,11 @@ describe('values', () => {
     await expect(run(lstmStep(), spoil)).rejects.toThrow(/embedding: indices must be from 0 to 19, but x\[5\] is 20/);
   });
 
-  it('NaN in the data is named, and gives NaN rather than a crash', async () => {
+  it('NaN in the data gives NaN rather than a crash', async () => {
     const x = new Float32Array(256);
     x[7] = Number.NaN;
-    const step = cnnStep();
-    const memory = await run(step, () => ({ x }));
-    expect(memory.loss![0]).toBeNaN();
-    expect(await firstNonFinite(onnx, step.program, stepBuffers(step, memory))).toBe(
-      'input x: f32[4,1,8,8] holds NaN at 7',
-    );
+    const { loss } = await run(cnnStep(), () => ({ x }));
+    expect(loss![0]).toBeNaN();
   });
 
   it('infinite parameters do not end the process', async () => {
