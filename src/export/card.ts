@@ -2,9 +2,28 @@ import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { bytes, number } from '../base/format.ts';
 import { replaceFiles } from '../experiment/files.ts';
+import type { Experiment } from '../experiment/schema.ts';
 import type { RunSummary } from '../metric/summary.ts';
+import type { Task } from '../model/context.ts';
 import type { MachineContext } from '../store/context.ts';
-import type { Exported } from './export.ts';
+import type { Run } from '../store/runs.ts';
+import type { Which } from './weights.ts';
+
+/** What config.json holds: all that is needed to use the model elsewhere. */
+export interface ModelConfig {
+  readonly parameters: number;
+  readonly model: Experiment['model'];
+  readonly task: Task;
+  readonly [key: string]: unknown;
+}
+
+export interface Exported {
+  readonly run: Run;
+  readonly which: Which;
+  readonly step: number;
+  readonly batch: number;
+  readonly config: ModelConfig;
+}
 
 const percent = (share: number | null) => (share === null ? 'not evaluated' : `${(100 * share).toFixed(2)} %`);
 

@@ -6,16 +6,15 @@ import { writeTensors } from '../base/safetensors.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
 import { feedOf } from '../engine/feed.ts';
-import type { Experiment } from '../experiment/schema.ts';
 import { summarizeRun } from '../metric/summary.ts';
-import type { Model, Task } from '../model/context.ts';
+import type { Model } from '../model/context.ts';
 import { inferStep } from '../model/infer.ts';
 import { type Layout, rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import type { Step } from '../model/step.ts';
 import { toOnnx } from '../onnx/lowering.ts';
 import { type Run, readContext } from '../store/runs.ts';
-import { cardOf } from './card.ts';
+import { cardOf, type ModelConfig } from './card.ts';
 import { type Weights, type Which, weightsOf } from './weights.ts';
 
 export interface ExportOptions {
@@ -23,22 +22,6 @@ export interface ExportOptions {
   readonly which: Which;
   /** Samples in a batch of the ONNX model. */
   readonly batch: number;
-}
-
-/** What config.json holds: all that is needed to use the model elsewhere. */
-export interface ModelConfig {
-  readonly parameters: number;
-  readonly model: Experiment['model'];
-  readonly task: Task;
-  readonly [key: string]: unknown;
-}
-
-export interface Exported {
-  readonly run: Run;
-  readonly which: Which;
-  readonly step: number;
-  readonly batch: number;
-  readonly config: ModelConfig;
 }
 
 /** How bytes became numbers: (byte/255 − mean) / deviation, read back from the table that batches are filled with. */
