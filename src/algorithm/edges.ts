@@ -1,5 +1,5 @@
 import { UserError } from '../base/error.ts';
-import type { Formula } from '../base/formula.ts';
+import { type Formula, namesIn } from '../base/formula.ts';
 import type { Line } from './text.ts';
 
 /**
@@ -34,15 +34,25 @@ export function overEdges(lines: readonly Line[], declared: readonly string[], s
     if (!isOfEdge(formula)) return 'send' in line ? [line] : [{ ...line, to: at(formula, 0) }];
     if ('send' in line) throw new UserError(`line ${line.line}: "${line.send} +=" cannot read a row of an edge`);
     edge.add(line.set);
+    const name = line.set;
+    if (!readsOthers(formula, name))
+      return all.map((set) => ({ ...line, set: edgeName(name, set), to: at(formula, set) }));
     // All of them from what was there before any of them changes.
-    const next = (set: number) => `${edgeName(line.set, set)} next`;
+    const next = (set: number) => `${edgeName(name, set)} next`;
     return [
       ...all.map((set) => ({ ...line, set: next(set), to: at(formula, set) })),
-      ...all.map((set) => ({ ...line, set: edgeName(line.set, set), to: { name: next(set) } })),
+      ...all.map((set) => ({ ...line, set: edgeName(name, set), to: { name: next(set) } })),
     ];
   };
   return lines.flatMap(expand);
 }
+
+/** Whether an edge's formula reads what other edges have under this name. */
+const readsOthers = (formula: Formula, name: string): boolean =>
+  'op' in formula &&
+  (formula.op === 'others' || formula.op === 'sum'
+    ? formula.of.some((part) => namesIn(part).includes(name))
+    : formula.of.some((part) => readsOthers(part, name)));
 
 /** What a row or number of the edges in a set is called. */
 export const edgeName = (name: string, set: number): string => `${name} ${set}`;

@@ -1,4 +1,5 @@
 import { type AlgorithmSettings, planFor } from './choose.ts';
+import { rowFunctions } from './functions.ts';
 import type { Method, Plan } from './method.ts';
 import { flatStages, type Stage } from './stage.ts';
 import type { When } from './text.ts';
@@ -28,10 +29,18 @@ export interface Sent {
 }
 
 function exchangesIn(plan: Plan): Sent[] {
+  const packed = new Set(
+    flatStages(plan.stages).flatMap((stage) =>
+      stage.do === 'apply' && rowFunctions[stage.name]!.spans !== undefined ? [stage.into] : [],
+    ),
+  );
   const walk = (stages: readonly Stage[], when: When | undefined): Sent[] =>
     stages.flatMap((stage): Sent[] => {
       if (stage.do === 'when') return [...walk(stage.inside, stage.when), ...walk(stage.otherwise, when)];
-      if (stage.do === 'mix') return plan.memories.has(stage.from) ? [] : [{ what: stage.sort, when }];
+      if (stage.do === 'mix')
+        return plan.memories.has(stage.from)
+          ? []
+          : [{ what: packed.has(stage.from) ? 'compressed row' : stage.sort, when }];
       if (stage.do === 'send') return [{ what: 'compressed row', when }];
       return stage.do === 'mean' ? [{ what: 'exact mean', when }] : [];
     });

@@ -10,6 +10,7 @@ import { decentLam } from './methods/decentlam.ts';
 import { dpsgd } from './methods/dpsgd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
+import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, sgp } from './methods/push-sum.ts';
 import { quasiGlobal } from './methods/quasi-global.ts';
 import { relay } from './methods/relay.ts';
@@ -39,6 +40,7 @@ export const methods: readonly Method[] = [
   diging,
   momentumTracking,
   relay,
+  powerGossip,
   adaptiveConsensus,
   localSgd,
   gossipPga,

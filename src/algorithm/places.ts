@@ -69,6 +69,7 @@ export class Places<M> {
       case 'gradient':
       case 'adapt':
       case 'mean':
+      case 'apply':
         return this.#move(action.into, this.#take());
       case 'direction':
       case 'update':

@@ -1,6 +1,7 @@
 import { UserError } from '../base/error.ts';
 import { type Formula, namesIn, operations } from '../base/formula.ts';
 import { overEdges } from './edges.ts';
+import { rowFunctions } from './functions.ts';
 import { clockNames, type Sort, type Stage } from './stage.ts';
 import { type Line, parseStep } from './text.ts';
 
@@ -108,6 +109,14 @@ export function stagesOf(
           }
           case 'C':
             return fail('a compressed message is added to a memory, as in h += C(x - h)');
+        }
+        const row = rowFunctions[op];
+        if (row !== undefined) {
+          if (of.length !== row.takes) fail(`${op} takes ${row.takes} rows, got ${of.length}`);
+          const from = of.map(rowOf);
+          const result = target('row');
+          stages.push({ do: 'apply', name: op, of: from, into: result });
+          return { name: result };
         }
         const count = operations[op]?.length;
         if (count === undefined)

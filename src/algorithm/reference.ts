@@ -1,6 +1,9 @@
 import { evaluate } from '../base/formula.ts';
+import { Random } from '../base/random.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { edgeName } from './edges.ts';
+import type { TensorPlace } from './function.ts';
+import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
 import { holdsAt, type Stage, stagesAt } from './stage.ts';
 
@@ -17,6 +20,7 @@ export interface Problem {
   weights(t: number): Matrix;
   columns?(t: number): Matrix;
   readonly edges?: EdgeSets;
+  readonly tensors?: readonly TensorPlace[];
   /** What random rows start as. */
   readonly random?: Row;
   gradient(replica: number, at: Row, t: number): Row;
@@ -84,6 +88,20 @@ export function interpret(
           ),
         );
         return;
+      case 'apply': {
+        const given = (i: number) => ({
+          tensors: problem.tensors ?? [{ offset: 0, size: start.length, shape: [start.length] }],
+          scalar: (name: string) => scalars.get(name)!,
+          random: () => new Random(1, 'start', i, t),
+        });
+        const applied = (i: number) => {
+          const out = new Float64Array(start.length);
+          rowFunctions[stage.name]!.apply(given(i), out, ...stage.of.map((name) => row(name)[i]!));
+          return out;
+        };
+        rows.set(stage.into, each(applied));
+        return;
+      }
       case 'setNumber':
         numbers.set(
           stage.number,

@@ -12,6 +12,8 @@ export type Stage =
   | { readonly do: 'direction'; readonly gradient: string; readonly into: string }
   /** An elementwise formula over rows, numbers and scalars. */
   | { readonly do: 'set'; readonly row: string; readonly to: Formula }
+  /** `into` ← a function of whole rows of the replica (functions.ts). */
+  | { readonly do: 'apply'; readonly name: string; readonly of: readonly string[]; readonly into: string }
   | { readonly do: 'setNumber'; readonly number: string; readonly to: Formula }
   | { readonly do: 'setScalar'; readonly scalar: string; readonly to: Formula }
   | { readonly do: 'norm'; readonly number: string; readonly row: string }
@@ -87,6 +89,8 @@ export function readsOf(stage: Stage): readonly string[] {
     case 'setNumber':
     case 'setScalar':
       return namesIn(stage.to);
+    case 'apply':
+      return stage.of;
     case 'norm':
       return [stage.row];
     case 'mix':
@@ -105,6 +109,7 @@ export function writesOf(stage: Stage): readonly string[] {
     case 'direction':
     case 'mix':
     case 'mean':
+    case 'apply':
       return [stage.into];
     case 'set':
       return [stage.row];

@@ -48,3 +48,23 @@ it('a message over an edge of a tree is a row and a number', () => {
   expect(trafficOf(plan, step, sizes).bytes).toBeCloseTo((14 / 8) * 404, 9);
   expect(trafficOf(plan, step, sizes).messages).toBe(14 / 8);
 });
+
+it('rank 1 of a multilayer perceptron with 784, 100 and 10 units takes 880 and 3,976 bytes in turn', () => {
+  const shapes = [[100, 784], [100], [10, 100], [10]];
+  let end = 0;
+  const tensors = shapes.map((shape) => {
+    const size = shape.reduce((product, length) => product * length, 1);
+    end += size;
+    return { shape, size, offset: end - size };
+  });
+  const plan = planOf(findMethod('powergossip'), {}, { replicas: 8, sets: 2 });
+  const sent = (t: number) =>
+    trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
+      replicas: 8,
+      degree: 2,
+      columns: end,
+      tensors,
+      compressedBytes: 0,
+    }).bytes / 2;
+  expect([0, 1, 2, 3].map(sent)).toEqual([0, 880, 3976, 880]);
+});

@@ -1,5 +1,7 @@
 import type { Mixing } from '../topology/mixing.ts';
 import { readsOf, type StepActions } from './actions.ts';
+import { spanBytes, type TensorPlace } from './function.ts';
+import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
 
 /** What a replica sends in a step, on average over the replicas. */
@@ -13,6 +15,7 @@ export interface Sizes {
   readonly replicas: number;
   readonly degree: number;
   readonly columns: number;
+  readonly tensors?: readonly TensorPlace[];
   /** Of a compressed row. */
   readonly compressedBytes: number;
 }
@@ -62,10 +65,13 @@ export function distanceTraffic(n: number, columns: number, meanKnown: boolean):
  */
 export function trafficOf(
   plan: Plan,
-  { actions }: StepActions,
-  { replicas, degree, columns, compressedBytes }: Sizes,
+  { actions, scalars }: StepActions,
+  { replicas, degree, columns, tensors = [], compressedBytes }: Sizes,
 ): Traffic {
   let [bytes, messages] = [0, 0];
+  const scalar = (name: string) => scalars.get(name)!;
+  /** Rows that are sent as shorter messages. */
+  const packed = new Map<string, number>();
   const received = new Set<string>();
   for (const action of actions) {
     // A copy of what was received computes nothing from it.
@@ -76,9 +82,14 @@ export function trafficOf(
     if (readsOf(action).some((name) => received.has(name))) received.clear();
     if (action.do === 'mix' && !plan.memories.has(action.from)) {
       const heard = typeof action.by === 'number' ? degree / plan.sets : degree;
-      bytes += heard * (action.sort === 'row' ? columns : 1) * floatBytes;
+      const whole = (action.sort === 'row' ? columns : 1) * floatBytes;
+      bytes += heard * (packed.get(action.from) ?? whole);
       if (received.size === 0) messages += degree;
       received.add(action.into);
+    }
+    if (action.do === 'apply') {
+      const spans = rowFunctions[action.name]!.spans?.({ tensors, scalar });
+      if (spans !== undefined) packed.set(action.into, spanBytes(spans));
     }
     if (action.do === 'send') {
       bytes += degree * compressedBytes;

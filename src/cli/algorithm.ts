@@ -84,6 +84,7 @@ function show(name: string, options: ShowOptions): void {
       replicas: n,
       degree: edges?.degree ?? meanDegree(topology),
       columns: parameters,
+      tensors: [{ offset: 0, size: parameters, shape: [parameters] }],
       compressedBytes: compressed,
     });
   const periods = [

@@ -11,6 +11,7 @@ import type { EdgeSets } from '../topology/edges.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
+import { Functions } from './functions.ts';
 import { Memories } from './memories.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 
@@ -56,6 +57,7 @@ export class Executor {
   readonly numbers: Map<string, Float64Array>;
   readonly #formulas = new Map<Formula, RowFormula>();
   readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
+  readonly #functions: Functions;
   outcomes: Outcome[] = [];
   #scalars: ReadonlyMap<string, number> = new Map();
   #t = 0;
@@ -69,6 +71,7 @@ export class Executor {
     this.#replicas = replicas;
     this.#clock = machine.clock;
     this.#memories = new Memories(plan, transport, machine);
+    this.#functions = new Functions(transport, replicas.layout, machine.seed);
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
     this.#isRow = (name) => rows.has(name);
     const { first, last } = transport;
@@ -113,7 +116,10 @@ export class Executor {
   async #locally(placed: readonly Placed<Rows>[], after: readonly Action[], occasion: Occasion): Promise<void> {
     const next = after.find(({ do: kind }) => kind !== 'probe' && kind !== 'signal');
     const sent =
-      next?.do === 'mix' && next.sort === 'row' && next.by !== 'pull' && !this.#memories.knows(next.from)
+      next?.do === 'mix' &&
+      next.sort === 'row' &&
+      (next.by === 'W' || next.by === 'A') &&
+      !this.#memories.knows(next.from)
         ? this.places.of(next.from)
         : undefined;
     const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
@@ -151,6 +157,10 @@ export class Executor {
       if (formula === undefined) this.#formulas.set(action.to, (formula = new RowFormula(action.to, this.#isRow)));
       const pass = formula;
       this.#clock.time('compute', () => pass.run(out, i, rows, (name) => this.#number(name, i)));
+    },
+    apply: ({ action, rows, out }, i) => {
+      const scalar = (name: string) => this.#scalars.get(name)!;
+      this.#clock.time('compute', () => this.#functions.apply(action, rows, out!, i, this.#t, scalar));
     },
     setNumber: ({ action }, i) => {
       const own = this.numbers.get(action.number) ?? this.#newNumber(action.number);
@@ -198,6 +208,8 @@ export class Executor {
         const mixing = occasion.weights(action.by);
         const form = action.by === 'pull' ? 'difference' : 'sum';
         if (action.sort === 'number') this.#mixNumbers(action.from, action.into, mixing);
+        else if (this.#functions.sendsPart(action.from))
+          this.#clock.time('mix', () => this.#functions.handOver(action.from, mixing, rows[action.from]!, out!));
         else {
           const known = this.#memories.knows(action.from);
           this.#clock.time('mix', () => transport.mix(mixing, rows[action.from]!, out!, form, known));

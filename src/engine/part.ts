@@ -106,7 +106,13 @@ export class Part {
     const heard = () => this.#edges?.degree ?? gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
     const degree = step.actions.some((action) => action.do === 'mix' || action.do === 'send') ? heard() : 0;
     measured.sent(
-      trafficOf(this.plan, step, { replicas, degree, columns: this.#columns, compressedBytes: this.#compressedBytes }),
+      trafficOf(this.plan, step, {
+        replicas,
+        degree,
+        columns: this.#columns,
+        tensors: this.replicas.layout,
+        compressedBytes: this.#compressedBytes,
+      }),
     );
     const averaged = () => {
       control.memory = { ...control.memory, gossips: control.memory.gossips + 1 };

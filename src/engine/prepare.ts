@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { compressorFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
+import { longestPart } from '../algorithm/functions.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { UserError } from '../base/error.ts';
 import { number } from '../base/format.ts';
@@ -45,9 +46,11 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   const layout = evalStep(buildModel(experiment.model, task), 1).params;
   const columns = rowSize(layout);
   const here = Math.min(experiment.replicas, replicasOf(experiment.replicas, place) * (place?.neighbours ?? 1));
-  const matrices = matricesOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
+  const { plan } = planOfRun(experiment);
+  const matrices = matricesOf(plan, wishesOf(experiment.consensus));
   requireMemory(matrices * 4 * here * columns, `${number(here)} replicas of ${number(columns)} parameters`);
-  return { dataset, shares, columns, messageBytes: compressorFor(experiment.algorithm, offsetsOf(layout))?.bytes ?? 0 };
+  const compressed = compressorFor(experiment.algorithm, offsetsOf(layout))?.bytes ?? 0;
+  return { dataset, shares, columns, messageBytes: Math.max(compressed, longestPart(plan, layout)) };
 }
 
 function requireRanks({ name, replicas, algorithm }: Experiment, place: RankPlace | undefined): void {

@@ -21,8 +21,8 @@ export function hearingOver(
         .receives.map(({ replica }) => replica)
         .filter((_, k) => k % threads === thread),
     message,
-    tell: (mixing) =>
-      meeting.say(() => exchange(membership.plans.tell(membership.surviving(mixing), message).channel!)),
+    tell: (mixing, length = bytes) =>
+      meeting.say(() => exchange(membership.plans.tell(membership.surviving(mixing), message, length).channel!)),
     fetch: (mixing, rows) =>
       meeting.say(() => {
         const channel = membership.plans.fetch(membership.surviving(mixing), rows)!;

@@ -46,7 +46,7 @@ export interface Plans {
   /** If W is the mean over all, that has a shorter way. If what is heard is known, nothing is sent. */
   mix(mixing: Mixing, input: Rows, form: MixForm, known: boolean): MixPlan | 'mean';
   /** Messages of replicas to those who hear them, each from and to its own place. */
-  tell(mixing: Mixing, message: (replica: number) => Uint8Array): Kept;
+  tell(mixing: Mixing, message: (replica: number) => Uint8Array, bytes: number): Kept;
   /** Rows to those who hear them, into their rows of the same matrix; not kept. */
   fetch(mixing: Mixing, rows: Rows): Channel | undefined;
   mean(input: Rows): MeanPlan;
@@ -201,7 +201,8 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
       if (form === 'sum' && asMean.get(mixing)) return 'mean';
       return keep(mixing, `${form} ${input.name}`, () => planMix(mixing, input, form));
     },
-    tell: (mixing, message) => keep(mixing, 'messages', () => planTell(mixing, message)),
+    tell: (mixing, message, bytes) =>
+      keep(mixing, `messages of ${bytes}`, () => planTell(mixing, (replica) => message(replica).subarray(0, bytes))),
     fetch,
     mean: meanPlanOf,
     columnsOf,

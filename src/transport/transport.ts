@@ -17,8 +17,8 @@ export interface HeardReplicas {
   heard(mixing: Mixing): readonly number[];
   /** Not collective: where the message of a replica is. */
   message(replica: number): Uint8Array;
-  /** The messages of own replicas go to those who hear them, and theirs come. */
-  tell(mixing: Mixing): void;
+  /** The messages of own replicas, or the first bytes of them, go to those who hear them, and theirs come. */
+  tell(mixing: Mixing, bytes?: number): void;
   /** The rows themselves, from those who have them. */
   fetch(mixing: Mixing, rows: Rows): void;
 }

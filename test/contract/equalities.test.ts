@@ -4,7 +4,7 @@ import { methods } from '../../src/algorithm/methods.ts';
 import { interpret, type Matrix, type Problem } from '../../src/algorithm/reference.ts';
 import { edgeSets } from '../../src/topology/edges.ts';
 import { buildTopology } from '../../src/topology/topology.ts';
-import { alone, complete, compressors, gradient, n, problem, ring } from './oracle.ts';
+import { alone, complete, compressors, gradient, n, problem, ring, ringEdges } from './oracle.ts';
 
 /** A method with settings, on the oracle problem changed in some way. */
 type Case = readonly [method: string, settings?: Readonly<Record<string, unknown>>, changed?: Partial<Problem>];
@@ -35,6 +35,11 @@ const order = (name: string) => ({ order: name });
 const equalities: readonly [title: string, one: Case, other: Case][] = [
   ['D-PSGD on the complete topology is centralized', ['dpsgd', {}, on(complete)], ['centralized']],
   ['RelaySGD of two replicas is centralized', ['relaysgd', {}, two], ['centralized', {}, two]],
+  [
+    'PowerGossip of vectors is D-PSGD that does not average in the first step',
+    ['powergossip', {}, { edges: ringEdges, random: new Float64Array(8) }],
+    ['dpsgd', {}, { weights: (t) => (t === 0 ? alone : ring) }],
+  ],
   ['D-PSGD without neighbours is local', ['dpsgd', {}, on(alone)], ['local-sgd', { period: never }]],
   [
     'DSGD-AC that averages fully is D-PSGD while communicating',

@@ -73,7 +73,7 @@ function entriesOf(matrix: Matrix): Mixing {
 }
 
 /** The problem's replicas in float32: exact gradients instead of a network's. */
-function replicasOf({ gradient, direction }: Problem): Replicas {
+function replicasOf({ gradient, direction, tensors }: Problem): Replicas {
   const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
   const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
     direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);
@@ -97,6 +97,7 @@ function replicasOf({ gradient, direction }: Problem): Replicas {
       descended(x, move(i, g, x, t), rate),
     direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
       Float32Array.from(move(i, g, x, t)),
+    layout: tensors,
   } as unknown as Replicas;
 }
 
@@ -119,6 +120,9 @@ describe('in float32, by the engine', () => {
       seed: 1,
       edges: given.edges,
     });
+    for (const [name, from] of Object.entries(plan.rows))
+      if (from === 'random')
+        for (let i = 0; i < n; i++) executor.places.of(name).write(i, Float32Array.from(given.random!));
     const found: number[] = [];
     let first: Float32Array | undefined;
     const steps = 1000;

@@ -1,5 +1,5 @@
 import type { Problem } from '../../src/algorithm/reference.ts';
-import { adam, binaryTree, compressors, momentum, pairs } from './oracle.ts';
+import { adam, binaryTree, compressors, momentum, pairs, ringEdges } from './oracle.ts';
 
 /**
  * What separately written programs found on the problem of oracle.ts: ‖mean − x*‖ and Ξ after 10, 100 and 1000 steps, and the first
@@ -213,6 +213,19 @@ export const rows: readonly Row[] = [
     problem: () => ({ edges: binaryTree }),
     figures: [0.172937914, 0.00245477, 0.011229743, 1.5542988e-4, 0, 0],
     x0: [-0.040326079, 0.003416603, 0.008968773],
+  },
+  {
+    title: 'powergossip 2x4',
+    method: 'powergossip',
+    problem: () => ({
+      edges: ringEdges,
+      tensors: [{ offset: 0, size: 8, shape: [2, 4] }],
+      random: new Float64Array(8).fill(1),
+    }),
+    figures: [0.115586487, 0.133968042, 0.011842365, 0.155262573, null, null],
+    x0: [-0.069594165, 0.070002148, 0.031923778],
+    // Which directions the iteration finds depends on the last bits in the end.
+    float32: [1e-6, 0.02, 1],
   },
   {
     title: 'gossip-pga 4',

@@ -43,6 +43,7 @@ export const pairs = (t: number) => turns[t % 2]!;
 
 /** The parent of i is ⌊(i−1)/2⌋. */
 export const binaryTree = edgeSets(buildTopology({ kind: 'tree' }, n, 1), 'tree');
+export const ringEdges = edgeSets(buildTopology({ kind: 'ring' }, n, 1), 'all');
 
 export const problem: Problem = {
   n,
