@@ -14,7 +14,7 @@ import { meanDegree } from '../topology/summary.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { jsonOption, setOption } from './options.ts';
 import { bytes, fields, number, table } from './print.ts';
-import { wholeNumber } from './settings.ts';
+import { countOf } from './settings.ts';
 
 interface ShowOptions {
   readonly set: string[];
@@ -70,7 +70,7 @@ function settingRows(method: Method): [string, string, string][] {
 
 function show(name: string, options: ShowOptions): void {
   const method = findMethod(name);
-  const [n, parameters] = [wholeNumber('-n')(options.n), wholeNumber('--parameters')(options.parameters)];
+  const [n, parameters] = [countOf('-n')(options.n), countOf('--parameters')(options.parameters)];
   const { compressor, ...settings } = options.set.reduce<unknown>(override, {}) as Record<string, unknown>;
   const topology = buildTopology({ kind: options.topology }, n, 1);
   const unmet = unmetNeed(method.needs, topology);

@@ -5,7 +5,7 @@ import { UserError } from '../base/error.ts';
 import { benchStep } from '../bench/step.ts';
 import { backendOption, jsonOption } from './options.ts';
 import { bytes, fields, number } from './print.ts';
-import { type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf, wholeNumber } from './settings.ts';
+import { countOf, type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf } from './settings.ts';
 
 interface Options extends ModelOptions {
   readonly model: string;
@@ -25,7 +25,7 @@ export function command(): Command {
     .requiredOption('--model <kind>', 'as `dbench model` takes it')
     .addOption(
       new Option('--threads <count>', 'that share one step; in a run each worker has one')
-        .argParser(wholeNumber('--threads'))
+        .argParser(countOf('--threads'))
         .default(1),
     )
     .addOption(new Option('--seconds <time>', 'how long to measure').argParser(positive).default(5))

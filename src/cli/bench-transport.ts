@@ -6,7 +6,7 @@ import { evalStep } from '../model/step.ts';
 import { openWorld } from '../transport/choose.ts';
 import { jsonOption, timeoutOption } from './options.ts';
 import { bytes, number, table } from './print.ts';
-import { type ModelOptions, modelOptions, modelSettings, taskOf, wholeNumber } from './settings.ts';
+import { countOf, type ModelOptions, modelOptions, modelSettings, taskOf } from './settings.ts';
 
 interface Options extends ModelOptions {
   readonly model: string;
@@ -21,7 +21,7 @@ export function command(): Command {
     .addOption(new Option('--model <kind>', 'whose rows are sent, as `dbench model` takes it').default('resnet20'))
     .addOption(
       new Option('--repetitions <count>', 'of each measurement; printed is the 10th percentile')
-        .argParser(wholeNumber('--repetitions'))
+        .argParser(countOf('--repetitions'))
         .default(200),
     )
     .addOption(timeoutOption())

@@ -1,7 +1,10 @@
-import { expect, it } from 'vitest';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it, vi } from 'vitest';
 import { resolve } from '../experiment/experiment.ts';
 import type { RunSummary } from '../metric/summary.ts';
-import { conclusion } from './conclusion.ts';
+import { conclusion, nextCommands } from './conclusion.ts';
 
 const given = {
   replicas: 8,
@@ -17,6 +20,8 @@ function ended(name: string, accuracy: number, sentBytes: number, settings: obje
   const summary = { name, status: 'complete', accuracy: { mean: accuracy }, sentBytes } as RunSummary;
   return { experiment: experiment!, summary };
 }
+
+afterEach(() => vi.unstubAllEnvs());
 
 const complete = ended('complete', 0.951, 3200);
 const ring = ended('ring', 0.9204, 100);
@@ -40,4 +45,18 @@ it('is silent without a baseline, over several seeds or tasks, and about runs th
   expect(conclusion([complete, ended('ring', 0.9, 100, { seed: 2 })])).toBeUndefined();
   expect(conclusion([complete, ended('ring', 0.9, 100, { epochs: 2 })])).toBeUndefined();
   expect(conclusion([complete, { ...ring, summary: { ...ring.summary, status: 'diverged' } }])).toBeUndefined();
+});
+
+it('names commands as the shell finds them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dbench-path-'));
+  const next = () => nextCommands([complete, ring], 'runs').split('\n')[1];
+  vi.stubEnv('npm_command', undefined);
+  vi.stubEnv('PATH', folder);
+  expect(next()).toBe('  npx dbench report --html report.html');
+  writeFileSync(join(folder, 'dbench'), '');
+  expect(next()).toBe('  dbench report --html report.html');
+  // npx puts it on the path of what it starts.
+  vi.stubEnv('npm_command', 'exec');
+  expect(next()).toBe('  npx dbench report --html report.html');
+  rmSync(folder, { recursive: true });
 });

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { factsOf } from '../algorithm/facts.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { RunSummary } from '../metric/summary.ts';
@@ -62,10 +64,17 @@ export function conclusion(runs: readonly Ended[]): string | undefined {
   ].join(' ');
 }
 
+/** How the user's shell finds this program; that of npx has a path of its own, on which it is found. */
+function programName(): string {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const found = process.env.npm_command === undefined && folders.some((folder) => existsSync(join(folder, 'dbench')));
+  return found ? 'dbench' : 'npx dbench';
+}
+
 /** This command once more, with further words, as a shell takes it. */
 function again(...words: readonly string[]): string {
   const quoted = (word: string) => (/^[\w./=:@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
-  return ['dbench', ...[...process.argv.slice(2), ...words].map(quoted)].join(' ');
+  return [programName(), ...[...process.argv.slice(2), ...words].map(quoted)].join(' ');
 }
 
 /** What to try after these runs. */
@@ -74,10 +83,10 @@ export function nextCommands(runs: readonly Ended[], root: string): string {
   const seeds = new Set(runs.map(({ experiment }) => experiment.seed)).size;
   const commands: readonly (readonly [string, string])[] =
     runs.length === 1
-      ? [[`dbench show ${runs[0]!.summary.id}${where}`, 'all that is known about this run']]
+      ? [[`${programName()} show ${runs[0]!.summary.id}${where}`, 'all that is known about this run']]
       : [
-          ...(seeds > 1 ? [[`dbench report${where}`, 'means and intervals over the seeds'] as const] : []),
-          [`dbench report --html report.html${where}`, 'a page with all figures'],
+          ...(seeds > 1 ? [[`${programName()} report${where}`, 'means and intervals over the seeds'] as const] : []),
+          [`${programName()} report --html report.html${where}`, 'a page with all figures'],
           ...(seeds > 1 ? [] : [[again('--set', 'sweep={seed: [1, 2, 3]}'), 'three seeds, for intervals'] as const]),
         ];
   return `Next:\n${commands.map(([command, why]) => `  ${command}\n      ${why}`).join('\n')}`;

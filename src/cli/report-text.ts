@@ -2,8 +2,20 @@ import type { Observation, Report } from '../report/report.ts';
 import { table, wrap } from './print.ts';
 import { type Section, sectionsOf } from './report-sections.ts';
 
-const verdict = ({ holds, needs }: Observation) =>
-  holds === null ? `cannot be told: needs ${needs}` : holds ? 'holds' : 'does not hold';
+const verdict = ({ holds }: Observation) => (holds ? 'holds' : 'does not hold');
+
+/** The claims that these runs can answer, and in a line per need which others there are. */
+function answered({ observations }: Report): {
+  readonly told: readonly Observation[];
+  readonly open: readonly string[];
+} {
+  const open = observations.filter(({ holds }) => holds === null);
+  const lines = [...new Set(open.map(({ needs }) => needs))].map((needs) => {
+    const claims = open.filter((each) => each.needs === needs).map(({ claim }) => `“${claim.replace(/\.$/, '')}”`);
+    return `${claims.join(', ')}: needs ${needs}.`;
+  });
+  return { told: observations.filter(({ holds }) => holds !== null), open: lines };
+}
 
 /** The columns of a table in as few parts as fit into the width, the first column in each. */
 function parts({ headers, rows }: Section, width: number): string[] {
@@ -33,7 +45,8 @@ export function reportText(report: Report, width: number): string {
     ].join('\n'),
   );
   const indented = (text: string) => (text === '' ? [] : [`   ${wrap(text, width - 3).replaceAll('\n', '\n   ')}`]);
-  const observations = report.observations.map((observation, index) =>
+  const { told, open } = answered(report);
+  const observations = told.map((observation, index) =>
     [
       wrap(`${index + 1}. ${observation.claim}`, width, '   '),
       ...indented(verdict(observation).replace(/^[a-z ]+/, (words) => words.toUpperCase())),
@@ -45,7 +58,7 @@ export function reportText(report: Report, width: number): string {
   return [
     wrap(report.title, width),
     ...sections,
-    ['Claims of the paper', '', ...observations].join('\n'),
+    ['Claims of the paper', '', ...observations, ...open.map((line) => wrap(`- ${line}`, width, '  '))].join('\n'),
     ...(notes.length > 0 ? [['Notes', '', ...notes].join('\n')] : []),
   ].join('\n\n');
 }
@@ -63,7 +76,8 @@ export function reportMarkdown(report: Report): string {
       ...(legend === '' ? [] : ['', `*${legend}*`]),
     ].join('\n'),
   );
-  const observations = report.observations.map((observation) =>
+  const { told, open } = answered(report);
+  const observations = told.map((observation) =>
     [
       `### ${observation.claim} **${verdict(observation)}**`,
       ...(observation.finding === '' ? [] : ['', observation.finding]),
@@ -77,6 +91,7 @@ export function reportMarkdown(report: Report): string {
     ...sections,
     '## Claims of the paper',
     ...observations,
+    ...(open.length > 0 ? [open.map((line) => `- ${line}`).join('\n')] : []),
     ...(report.notes.length > 0 ? [['## Notes', '', ...report.notes.map((note) => `- ${note}`)].join('\n')] : []),
   ].join('\n\n');
 }

@@ -61,9 +61,11 @@ export function command(): Command {
       const report = await buildReport(runs, options);
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);
-      if (options.tables !== undefined)
-        for (const file of await exportTables(readable, options.tables, options.parquet ? 'parquet' : 'csv'))
-          console.error(`wrote ${file}`);
+      if (options.tables !== undefined) {
+        const { files, problems } = await exportTables(readable, options.tables, options.parquet ? 'parquet' : 'csv');
+        for (const problem of problems) console.error(problem);
+        for (const file of files) console.error(`wrote ${file}`);
+      }
       // Loaded only when asked for: a text alone needs none of what draws.
       if (options.html !== undefined) {
         writeWhole(options.html, (await import('../report/html.ts')).reportHtml(report));

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
+import { wholeNumber } from '../base/whole-number.ts';
 import { override } from '../experiment/experiment.ts';
 import { parseText } from '../experiment/source.ts';
 import type { Task } from '../model/context.ts';
@@ -18,21 +18,18 @@ export interface ModelOptions {
   readonly optimizer: string;
 }
 
-export const wholeNumber = (option: string) => (text: string) => {
-  const value = Number(text);
-  if (text.trim() !== '' && Number.isSafeInteger(value) && value >= 1) return value;
-  throw new UserError(`${option} must be a whole number from 1, got "${text}"`);
-};
+/** For options that count something. */
+export const countOf = (option: string) => (text: string) => wholeNumber(option, text, 1);
 
-const shape = (text: string): Task['shape'] => text.split(',').map(wholeNumber('--shape'));
+const shape = (text: string): Task['shape'] => text.split(',').map(countOf('--shape'));
 
 export const modelOptions = (batch: number): readonly Option[] => [
   setOption('a setting of the model'),
   new Option('--shape <sizes>', 'of one sample, as in 3,32,32; that of its usual data by default').argParser(shape),
   new Option('--classes <count>', 'classes or words; those of its usual data by default').argParser(
-    wholeNumber('--classes'),
+    countOf('--classes'),
   ),
-  new Option('--batch <size>', 'samples of one step').argParser(wholeNumber('--batch')).default(batch),
+  new Option('--batch <size>', 'samples of one step').argParser(countOf('--batch')).default(batch),
   new Option('--optimizer <settings>', 'a kind, or settings as in "{ kind: adam, beta1: 0.8 }"').default('sgd'),
 ];
 

@@ -91,7 +91,7 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
   return {
     ...outline,
     steps: steps.step.length,
-    connections: finite(meanOfMeasured(connectionsOf(run.experiment, series))),
+    connections: finite(meanOfMeasured(connectionsOf(series))),
     accuracy:
       hits === undefined
         ? null

@@ -59,7 +59,7 @@ export function runReport(member: Member, group: number): RunReport {
   };
 }
 
-function stepCurves({ run, series }: Member): RunReport['steps'] {
+function stepCurves({ series }: Member): RunReport['steps'] {
   const { steps, stepsPerEpoch } = series;
   const { pointsPerBucket, mean, min, max, last } = thin(steps.step.length, mostPoints);
   const spent = spending(series);
@@ -74,7 +74,7 @@ function stepCurves({ run, series }: Member): RunReport['steps'] {
     loss: band(steps.loss),
     accuracy: band(steps.accuracy),
     learningRate: column(mean(steps.learningRate)),
-    connections: column(mean(connectionsOf(run.experiment, series))),
+    connections: column(mean(connectionsOf(series))),
     gossips: column(mean(steps.gossips)),
     distance: column(mean(steps.distance)),
     controlledDistance: column(mean(steps.controlledDistance)),

@@ -60,7 +60,7 @@ const events: readonly Event[] = [
       round: 0,
       controlledDistance: null,
       targetDistance: null,
-      gossips: 1,
+      gossips: 1 + step,
       sentBytes: 100,
       sentMessages: 2,
       ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },
@@ -167,7 +167,7 @@ describe('the tidy tables', () => {
     });
     const runs = await ask([first, second], 'select * from runs order by seed');
     expect(runs).toMatchObject([
-      { run: first.id, seed: 1, steps: 2, connections: 2.5, sent_bytes: 200, final_distance: 5, status: 'complete' },
+      { run: first.id, seed: 1, steps: 2, connections: 4, sent_bytes: 200, final_distance: 5, status: 'complete' },
       {
         run: second.id,
         seed: 2,

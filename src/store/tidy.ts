@@ -164,7 +164,11 @@ export const eventViews = {
 /** What its events add to a run: over all steps, and at the last evaluation. */
 const overSteps = [
   named('steps', 'count(*)::integer', 'steps done', 'integer'),
-  named('connections', 'avg(connections)', 'neighbours per replica, mean over the steps'),
+  named(
+    'connections',
+    'avg(connections * greatest(1, gossips))',
+    'neighbours per replica, each gossip of a step counted, mean over the steps',
+  ),
   named('sent_bytes', 'sum(sent_bytes)', 'sent by one replica in all', 'double', 'bytes'),
   named('final_distance', 'arg_max(distance, step)', 'Ξ when it was last probed'),
 ];

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dispersion } from '../../src/base/statistics.ts';
+import { reportText } from '../../src/cli/report-text.ts';
 import { buildReport, newestTask } from '../../src/report/build.ts';
 import type { Observation, Report } from '../../src/report/report.ts';
 import { EventStore } from '../../src/store/database.ts';
@@ -179,6 +180,11 @@ describe('observations that do not hold', () => {
     const found = await report();
     expect(holds(found)).toEqual({ scale: null, connections: null, variance: null, peak: null });
     expect(found.comparisons[0]!.differences).toEqual([]);
+    const text = reportText(found, 1000).split('Claims of the paper\n\n')[1]!.split('\n');
+    expect(text).toHaveLength(2);
+    expect(text[1]).toMatch(
+      /^- “Accuracy rises with .*”, “Accuracy falls with the variance .*”.*: needs four or more .* \(here 1\)\.$/,
+    );
   });
 
   it('or are left open where the interval reaches to both sides of half a point', async () => {

@@ -24,7 +24,7 @@ for (let i = 1; i <= ${runs}; i++) {
 `;
 
 /** More by hand: DBENCH_SOAK=1000 npx vitest run test/soak */
-const runs = Number(process.env.DBENCH_SOAK ?? 60);
+const runs = Number(process.env.DBENCH_SOAK ?? 30);
 
 it.each(['onnx', 'onednn'].filter((backend) => backend === 'onnx' || noOneDnn === undefined))(
   `a process that makes ${runs} runs with %s keeps nothing of them mapped`,
