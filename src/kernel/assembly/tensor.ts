@@ -39,6 +39,17 @@ export function accumulate(y: usize, x: usize, count: i32): void {
   }
 }
 
+// @ts-ignore: decorator
+@inline
+export function sumOfLanes(counts: v128): i32 {
+  return (
+    i32x4.extract_lane(counts, 0) +
+    i32x4.extract_lane(counts, 1) +
+    i32x4.extract_lane(counts, 2) +
+    i32x4.extract_lane(counts, 3)
+  );
+}
+
 /** How many elements come before element `index` in descending order; equal ones in ascending order of their index. */
 export function rankOf(x: usize, count: i32, index: i32): i32 {
   const value = load<f32>(x + (<usize>index << 2));
@@ -46,15 +57,12 @@ export function rankOf(x: usize, count: i32, index: i32): i32 {
   let counts = i32x4.splat(0);
   let i = 0;
   // True is −1.
+  for (; i + 4 <= index; i += 4) counts = i32x4.sub(counts, f32x4.ge(v128.load(x + (<usize>i << 2)), values));
+  let rank = 0;
+  for (; i < index; i++) if (load<f32>(x + (<usize>i << 2)) >= value) rank++;
   for (; i + 4 <= count; i += 4) counts = i32x4.sub(counts, f32x4.gt(v128.load(x + (<usize>i << 2)), values));
-  let rank =
-    i32x4.extract_lane(counts, 0) +
-    i32x4.extract_lane(counts, 1) +
-    i32x4.extract_lane(counts, 2) +
-    i32x4.extract_lane(counts, 3);
   for (; i < count; i++) if (load<f32>(x + (<usize>i << 2)) > value) rank++;
-  for (let j = 0; j < index; j++) if (load<f32>(x + (<usize>j << 2)) == value) rank++;
-  return rank;
+  return rank + sumOfLanes(counts);
 }
 
 /** Of each row [input, forget, cell, output] of `width` each: doubles the third, so that tanh x = 2·sigmoid(2x) − 1 follows. */
