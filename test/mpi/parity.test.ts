@@ -33,16 +33,13 @@ const quickstart = [
 ];
 
 describe('the quickstart gives the bits of threads', () => {
+  // Even and uneven divisions of 64 replicas, with and without threads and overlap; the variants below have the rest.
   const cases: [LibraryName, number, string[]][] = [
     ['openmpi', 1, []],
-    ['openmpi', 2, ['--overlap']],
-    ['openmpi', 3, []],
     ['openmpi', 5, []],
-    ['openmpi', 8, []],
-    ['mpich', 2, []],
-    ['mpich', 4, ['--overlap']],
     ['openmpi', 2, ['--workers', '3', '--overlap']],
     ['mpich', 3, ['--workers', '2']],
+    ['mpich', 4, ['--overlap']],
   ];
   for (const [library, ranks, options] of cases)
     needingMpi(library)(`${ranks} ranks of ${library} ${options.join(' ')}`, async () => {
@@ -118,12 +115,12 @@ describe('rows that one memory cannot hold', () => {
 
 describe('more ranks than cores', () => {
   needing({ 'mpirun.openmpi': 'openmpi-bin' })(
-    '96 replicas as 96 ranks',
+    '48 replicas as 48 ranks',
     async () => {
-      const settings = { ...small, replicas: 96, epochs: 1, data: { ...small.data, train: 96 * 8 * 20 } };
+      const settings = { ...small, replicas: 48, epochs: 1, data: { ...small.data, train: 48 * 8 * 20 } };
       writeFileSync(join(folder, 'many.yaml'), JSON.stringify({ ...settings, topology: { kind: 'exponential' } }));
       const args = ['run', 'many.yaml', '--json'];
-      const launcher = [...mpirun('openmpi', 96), '--mca', 'mpi_yield_when_idle', '1'];
+      const launcher = [...mpirun('openmpi', 48), '--mca', 'mpi_yield_when_idle', '1'];
       const found = await dbench(args, folder, launcher);
       expect(shasOf(found)).toEqual(await threadsOf(args));
       expect(JSON.parse(found.stdout)[0].steps).toBe(20);

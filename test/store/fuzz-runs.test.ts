@@ -71,7 +71,7 @@ async function readAll(root: string): Promise<{ readonly sound: number; readonly
   return { sound: runs.length, problems: [...problems, ...tables.problems] };
 }
 
-const count = Number(process.env.DBENCH_FUZZ_RUNS ?? 500);
+const count = Number(process.env.DBENCH_FUZZ_RUNS ?? 200);
 const atOnce = 100;
 
 it('damaged run folders are left out in one sentence each, and never in the way of others', async () => {
