@@ -28,13 +28,18 @@ export const layers: Readonly<Record<string, Layer>> = {
   model: { from: ['base', 'tensor', 'optim'], npm: ['zod'] },
   transport: { from: ['base', 'topology', 'kernel'] },
   algorithm: { from: ['base', 'topology', 'network'], npm: ['zod'] },
-  experiment: { from: ['base', 'topology', 'network', 'data', 'optim', 'model', 'algorithm'], npm: ['yaml', 'zod'] },
+  module: { from: ['base', 'topology', 'algorithm'], npm: ['@swc/wasm-typescript', 'zod'] },
+  experiment: {
+    from: ['base', 'topology', 'network', 'data', 'optim', 'model', 'algorithm', 'module'],
+    npm: ['yaml', 'zod'],
+  },
   engine: {
     from: [
       ...['base', 'topology', 'network', 'kernel', 'data', 'tensor', 'backends.ts', 'optim', 'model', 'transport'],
       ...['algorithm', 'experiment'],
     ],
   },
+  contract: { from: ['base', 'topology', 'kernel', 'transport', 'algorithm', 'module', 'experiment', 'engine'] },
   store: { from: ['base', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
   metric: { from: ['base', 'network', 'experiment', 'engine', 'store'] },
   'run.ts': { from: ['backends.ts', 'transport', 'experiment', 'engine', 'store'] },
@@ -65,38 +70,16 @@ export const layers: Readonly<Record<string, Layer>> = {
   },
   cli: {
     from: [
-      ...[
-        'base',
-        'topology',
-        'draw',
-        'network',
-        'data',
-        'onnx',
-        'onednn',
-        'backends.ts',
-        'optim',
-        'model',
-        'transport',
-      ],
-      ...[
-        'algorithm',
-        'experiment',
-        'engine',
-        'store',
-        'metric',
-        'run.ts',
-        'carry-out.ts',
-        'bench',
-        'report',
-        'export',
-      ],
+      ...['base', 'topology', 'draw', 'network', 'data', 'onnx', 'onednn', 'backends.ts', 'optim', 'model'],
+      ...['transport', 'algorithm', 'module', 'experiment', 'engine', 'contract', 'store', 'metric', 'run.ts'],
+      ...['carry-out.ts', 'bench', 'report', 'export'],
     ],
     npm: ['commander', 'yaml', 'zod'],
   },
   'index.ts': {
     from: [
-      ...['base', 'topology', 'transport', 'experiment', 'engine', 'store', 'metric', 'run.ts', 'carry-out.ts'],
-      'report',
+      ...['base', 'topology', 'transport', 'algorithm', 'module', 'experiment', 'engine', 'contract', 'store'],
+      ...['metric', 'run.ts', 'carry-out.ts', 'report'],
     ],
   },
 };

@@ -1,10 +1,14 @@
 /** The public API: what the commands do, for programs. */
+export { type Method, method, type Plan, planOf } from './algorithm/method.ts';
+export { findMethod, methods } from './algorithm/methods.ts';
 export { UserError } from './base/error.ts';
 export { type Carried, type CarryOutOptions, carryOut, type RunOutcome } from './carry-out.ts';
+export { checkMethod, type Finding } from './contract/check.ts';
 export type { Event } from './engine/event.ts';
 export { loadExperiment, loadPlan, type Planned, resolve } from './experiment/experiment.ts';
 export type { Experiment } from './experiment/schema.ts';
 export { type RunSummary, summarizeRun } from './metric/summary.ts';
+export { z } from './module/api.ts';
 export { buildReport, type ReportOptions } from './report/build.ts';
 export { exportTables } from './report/export.ts';
 export type { Report } from './report/report.ts';
@@ -13,6 +17,7 @@ export { findRun, listRuns, type Run, type Standing, type Status, standing } fro
 export { type TableFormat, Tables, withTables } from './store/tables.ts';
 export { type TidyColumn, tidyTables } from './store/tidy.ts';
 export type { Answer } from './store/views.ts';
+export { type OwnTopology, topology } from './topology/own.ts';
 export { summarize, type TopologySummary } from './topology/summary.ts';
 export { buildTopology, type Topology } from './topology/topology.ts';
 export { openWorld } from './transport/choose.ts';

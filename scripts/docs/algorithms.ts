@@ -29,6 +29,6 @@ export const algorithmFormulas = (): string =>
         .text.split(/\n/)
         .map((line) => line.replace(/^ {4}/, ''))
         .filter((line) => line.trim() !== '');
-      return `**${method.title}** (\`${method.name}\`): ${method.summary}.\n\n\`\`\`\n${lines.flatMap((line) => line.split(/; (?![^{]*\})/)).join('\n')}\n\`\`\``;
+      return `**${method.title}** (\`${method.name}\`): ${method.summary}. ${method.paper}.\n\n\`\`\`\n${lines.flatMap((line) => line.split(/; (?![^{]*\})/)).join('\n')}\n\`\`\``;
     })
     .join('\n\n');

@@ -1,6 +1,6 @@
 import { number } from '../../src/base/format.ts';
 import type { Kind } from '../../src/topology/kind.ts';
-import { kinds } from '../../src/topology/kinds.ts';
+import { kinds, needsFile } from '../../src/topology/kinds.ts';
 import { summarize } from '../../src/topology/summary.ts';
 import { buildTopology } from '../../src/topology/topology.ts';
 import { markdownTable } from './markdown.ts';
@@ -41,5 +41,5 @@ export const topologyTable = (): string =>
 export const topologyFacts = (): string =>
   markdownTable(
     [`n = ${exampleReplicas}`, 'degree', 'period', 'spectral gap', 'mixing steps', 'directed', 'doubly stochastic'],
-    kinds.filter(({ name }) => name !== 'file').map((kind) => [`\`${kind.name}\``, ...factsOf(kind)]),
+    kinds.filter((kind) => !needsFile(kind)).map((kind) => [`\`${kind.name}\``, ...factsOf(kind)]),
   );

@@ -1,7 +1,10 @@
 import { z } from 'zod';
+import { UserError } from '../base/error.ts';
+import { parse } from '../base/schema.ts';
 import { type CompressorSettings, compressorSchema, type RowCompressor, rowCompressor } from './compressors.ts';
 import { type Method, type Plan, planOf, type Site } from './method.ts';
 import { findMethod, methods } from './methods.ts';
+import { methodFrom, ownAlgorithmSchema, ownMethodSchema } from './own.ts';
 import { flatStages } from './stage.ts';
 
 const compresses = (method: Method) => flatStages(planOf(method).stages).some((stage) => stage.do === 'send');
@@ -18,7 +21,11 @@ function schemaOf(method: Method) {
 type Member = ReturnType<typeof schemaOf>;
 
 /** How replicas step and average: one of the methods, with its settings. */
-export const algorithmSchema = z.discriminatedUnion('kind', methods.map(schemaOf) as [Member, ...Member[]]);
+export const algorithmSchema = z.discriminatedUnion('kind', [
+  ...methods.map(schemaOf),
+  // Its own settings are not known here.
+  ownAlgorithmSchema as unknown as Member,
+] as unknown as [Member, ...Member[]]);
 export type AlgorithmSettings = Readonly<z.output<typeof algorithmSchema>>;
 
 const plans = new Map<string, Plan>();
@@ -27,10 +34,20 @@ const plans = new Map<string, Plan>();
 export function planFor(algorithm: AlgorithmSettings, site?: Site): Plan {
   const { kind, compressor: _, ...settings } = algorithm as AlgorithmSettings & { readonly compressor?: unknown };
   const key = JSON.stringify([kind, settings, site]);
-  const plan = plans.get(key) ?? planOf(findMethod(kind), settings, site);
+  const plan =
+    plans.get(key) ?? (kind === 'module' ? ownPlan(settings, site) : planOf(findMethod(kind), settings, site));
   plans.set(key, plan);
   return plan;
 }
+
+function ownPlan({ path, method }: { readonly path?: string; readonly method?: unknown }, site?: Site): Plan {
+  if (method === undefined) throw new UserError(`the module ${path} has not been read`);
+  return planOf(methodFrom(parse(ownMethodSchema, method, `the method of ${path}`)), {}, site);
+}
+
+/** What it is called in messages. */
+export const nameOf = (algorithm: AlgorithmSettings): string =>
+  algorithm.kind === 'module' ? planFor(algorithm).method.name : algorithm.kind;
 
 /** What makes its messages shorter, if they are; for rows whose tensors begin at `offsets`, which end where the last one does. */
 export function compressorFor(algorithm: AlgorithmSettings, offsets: readonly number[]): RowCompressor | undefined {

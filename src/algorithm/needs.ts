@@ -12,12 +12,12 @@ interface Requirement {
 export const requirements = {
   doubly: {
     what: 'weights whose rows and columns sum to 1',
-    hint: 'use an undirected topology or a regular one, or a method for directed topologies (sgp)',
+    hint: 'use an undirected topology or a regular one, or a method for directed topologies',
     holds: (mixing) => isDoublyStochastic(mixing),
   },
   symmetric: {
     what: 'symmetric weights',
-    hint: 'use an undirected topology, or a method that does without (dpsgd, dsgt)',
+    hint: 'use an undirected topology, or a method that does without',
     holds: (mixing) => isSymmetric(mixing),
   },
   undirected: {
@@ -27,7 +27,7 @@ export const requirements = {
   },
   static: {
     what: 'a topology that is the same in every step',
-    hint: 'use a static topology such as ring, torus or exponential, or a method that does without (dpsgd, dsgt)',
+    hint: 'use a static topology, or a method that does without',
     holds: (_, topology) => topology.period === 1,
   },
   'above -1/3': {

@@ -1,14 +1,19 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import type { z } from 'zod';
 import { stepOf } from '../algorithm/actions.ts';
+import { type AlgorithmSettings, algorithmSchema, planFor } from '../algorithm/choose.ts';
 import { compressorSchema, rowCompressor } from '../algorithm/compressors.ts';
 import { keptNames, planFacts, sentText } from '../algorithm/facts.ts';
-import { type Method, planOf } from '../algorithm/method.ts';
+import { type Method, type Plan, planOf } from '../algorithm/method.ts';
 import { findMethod, methods } from '../algorithm/methods.ts';
 import { requirements, unmetNeed } from '../algorithm/needs.ts';
 import { matricesOf } from '../algorithm/places.ts';
 import { trafficOf } from '../algorithm/traffic.ts';
+import { parse } from '../base/schema.ts';
+import { checkMethod } from '../contract/check.ts';
 import { override } from '../experiment/experiment.ts';
+import { withMethod } from '../module/load.ts';
 import { edgeSets } from '../topology/edges.ts';
 import { meanDegree } from '../topology/summary.ts';
 import { buildTopology } from '../topology/topology.ts';
@@ -25,8 +30,7 @@ interface ShowOptions {
 }
 
 /** What is derived from a method with its default settings. */
-function described(method: Method) {
-  const plan = planOf(method);
+function described(method: Method, plan = planOf(method)) {
   const facts = planFacts(plan);
   return {
     name: method.name,
@@ -44,7 +48,7 @@ function described(method: Method) {
 }
 
 function list(options: { json?: true }): void {
-  const all = methods.map(described);
+  const all = methods.map((method) => described(method));
   if (options.json) {
     console.log(JSON.stringify(all, null, 2));
     return;
@@ -61,23 +65,34 @@ function list(options: { json?: true }): void {
 }
 
 /** A setting's default and what it is for. */
-function settingRows(method: Method): [string, string, string][] {
+function settingRows(method: Method, { scalars }: Plan): [string, string, string][] {
+  // Of a module only the values are known.
+  if (Object.keys(method.settings).length === 0)
+    return Object.entries(scalars).map(([name, value]) => [name, String(value), '']);
   return Object.entries(method.settings as Record<string, z.ZodType>).map(([name, schema]) => {
     const value = schema.safeParse(undefined).data;
     return [name, String(value ?? '–'), schema.description ?? ''];
   });
 }
 
+/** What a word and settings stand for: a method by its name, or the one that a module exports. */
+function algorithmOf(word: string, set: readonly string[]): AlgorithmSettings {
+  const isPath = /[./\\]/.test(word);
+  const named = isPath ? { kind: 'module', path: resolve(word) } : { kind: findMethod(word).name };
+  return withMethod(parse(algorithmSchema, set.reduce<unknown>(override, named), word));
+}
+
 function show(name: string, options: ShowOptions): void {
-  const method = findMethod(name);
+  const algorithm = algorithmOf(name, options.set);
   const [n, parameters] = [countOf('-n')(options.n), countOf('--parameters')(options.parameters)];
-  const { compressor, ...settings } = options.set.reduce<unknown>(override, {}) as Record<string, unknown>;
+  const { compressor } = algorithm as { readonly compressor?: unknown };
+  const { method } = planFor(algorithm);
   const topology = buildTopology({ kind: options.topology }, n, 1);
   const unmet = unmetNeed(method.needs, topology);
   const edges = method.edges && unmet === undefined ? edgeSets(topology, method.edges.of) : undefined;
-  const plan = planOf(method, settings, edges && { replicas: n, sets: edges.partners.length });
+  const plan = planFor(algorithm, edges && { replicas: n, sets: edges.partners.length });
   // A message over any edge is the same, so what is said of one edge is said of all.
-  const facts = planFacts(planOf(method, settings));
+  const facts = planFacts(planFor(algorithm));
   const compressed = rowCompressor(compressorSchema.parse(compressor ?? { kind: 'top-k' }), [0, parameters]).bytes;
   const traffic = (t: number) =>
     trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
@@ -101,7 +116,7 @@ function show(name: string, options: ShowOptions): void {
     .map((line) => line.trim())
     .filter(Boolean);
   const about = {
-    ...described(method),
+    ...described(method, plan),
     step: formulas,
     model: method.model ?? 'x',
     matrices: matricesOf(plan),
@@ -138,8 +153,28 @@ function show(name: string, options: ShowOptions): void {
       ['memory', `${about.matrices} rows per replica`],
     ]),
   );
-  const rows = settingRows(method);
+  const rows = settingRows(method, plan);
   if (rows.length > 0) console.log(`\n${table(['setting', 'default', 'what it is'], rows, ['default', 'what it is'])}`);
+}
+
+interface CheckOptions {
+  readonly set: string[];
+  readonly json?: true;
+}
+
+async function check(word: string, options: CheckOptions): Promise<void> {
+  const algorithm = algorithmOf(word, options.set);
+  const findings = await checkMethod(algorithm);
+  const failed = findings.filter(({ ok }) => ok === false);
+  if (failed.length > 0) process.exitCode = 1;
+  const { name } = planFor(algorithm).method;
+  if (options.json) return console.log(JSON.stringify({ name, ok: failed.length === 0, findings }, null, 2));
+  const marks = { true: 'yes', false: 'NO', undefined: '–' } as const;
+  const rows = findings.map(({ check, ok, found }) => [check, marks[`${ok}`], found]);
+  console.log(table(['checked', 'holds', 'found'], rows, ['holds', 'found']));
+  console.log(
+    failed.length === 0 ? `\n${name} can be used` : `\n${name} fails ${failed.length} of ${rows.length} checks`,
+  );
 }
 
 export function command(): Command {
@@ -148,12 +183,21 @@ export function command(): Command {
   algorithm
     .command('show')
     .description('the formulas of a method, what it keeps and needs, and its bytes')
-    .argument('<name>', 'as dbench algorithm list names it')
+    .argument('<name>', 'as dbench algorithm list names it, or the path of a module')
     .addOption(setOption())
     .option('-n, --n <replicas>', 'replicas', '16')
     .option('--topology <kind>', 'to count bytes on', 'ring')
     .option('--parameters <count>', 'size of the model', '79510')
     .addOption(jsonOption())
     .action(show);
+  algorithm
+    .command('check')
+    .description(
+      'hold a method of yours against the interpreter in float64, and train with it; a module runs with your rights',
+    )
+    .argument('<file>', 'a TypeScript or JavaScript module that exports a method, or the name of a method')
+    .addOption(setOption())
+    .addOption(jsonOption())
+    .action(check);
   return algorithm;
 }

@@ -3,11 +3,13 @@ import type { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { writeWhole } from '../base/file.ts';
 import { drawTopology } from '../draw/topology.ts';
+import { override } from '../experiment/experiment.ts';
+import { withRounds } from '../module/load.ts';
 import { type Kind, weightRules } from '../topology/kind.ts';
-import { kinds } from '../topology/kinds.ts';
+import { kinds, needsFile } from '../topology/kinds.ts';
 import { summarize, type TopologySummary } from '../topology/summary.ts';
 import { buildTopology, replicasOf } from '../topology/topology.ts';
-import { jsonOption } from './options.ts';
+import { jsonOption, setOption } from './options.ts';
 import { bytes, fields, number, table, textWidth, wrap, yesNo } from './print.ts';
 
 interface Options {
@@ -16,6 +18,7 @@ interface Options {
   readonly parameters?: number;
   readonly json?: true;
   readonly svg?: string;
+  readonly set?: readonly string[];
   readonly [setting: string]: unknown;
 }
 
@@ -30,7 +33,10 @@ function inner(schema: z.ZodType): z.ZodType {
 
 /** An option for each setting of a kind, from its schema. */
 function settingOptions(kind: Kind): Option[] {
-  return Object.entries(kind.settings as Record<string, z.ZodType>).map(([name, schema]) => {
+  const settings = Object.entries(kind.settings as Record<string, z.ZodType>).filter(
+    ([, schema]) => inner(schema).type !== 'array',
+  );
+  return settings.map(([name, schema]) => {
     const { type, options } = inner(schema) as { type: string; options?: string[] };
     const flag =
       name.length === 1 ? `-${name}, --${name}` : `--${name.replaceAll(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`;
@@ -108,12 +114,15 @@ function kindCommand(kind: Kind): Command {
     .option('--svg <file>', 'draw it')
     .helpOption('-h, --help');
   for (const option of settingOptions(kind)) command.addOption(option);
+  if (kind.open) command.addOption(setOption('a setting of the module'));
   return command.action((options: Options) => {
     const given: { kind: string; [setting: string]: unknown } = { kind: kind.name };
     for (const name of [...Object.keys(kind.settings), 'weights'])
       if (options[name] !== undefined) given[name] = options[name];
     const parameters = parametersOf(options);
-    const topology = buildTopology(given, replicasOf(given, options.n), seedOf(options));
+    const [n, seed] = [replicasOf(given, options.n), seedOf(options)];
+    const named = (options.set ?? []).reduce<unknown>(override, given) as typeof given;
+    const topology = buildTopology(withRounds(named, n, seed), n, seed);
     const summary = summarize(topology);
     if (options.svg !== undefined) {
       writeWhole(options.svg, drawTopology(topology, summary));
@@ -145,7 +154,7 @@ interface Compared {
 /** Every kind with its default settings; those that do not exist for this n say why. */
 function compareAll(n: number, seed: number): Compared[] {
   const rows = kinds
-    .filter((kind) => kind.name !== 'file')
+    .filter((kind) => !needsFile(kind))
     .map(({ name: kind }): Compared => {
       try {
         const summary = summarize(buildTopology({ kind }, n, seed));

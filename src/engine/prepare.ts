@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { compressorFor } from '../algorithm/choose.ts';
+import { compressorFor, nameOf } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { longestPart } from '../algorithm/functions.ts';
 import { matricesOf } from '../algorithm/places.ts';
@@ -60,9 +60,12 @@ function requireRanks({ name, replicas, algorithm }: Experiment, place: RankPlac
       hint: `start at most ${replicas}: each process trains at least one replica`,
     });
   if (place.survive && !factsOf(algorithm).survivesLoss)
-    throw new UserError(`${name}: the ${algorithm.kind} algorithm needs all ranks, it cannot survive the loss of one`, {
-      hint: 'leave out --survive; a run that was cut off is resumed with: dbench run --resume',
-    });
+    throw new UserError(
+      `${name}: the ${nameOf(algorithm)} algorithm needs all ranks, it cannot survive the loss of one`,
+      {
+        hint: 'leave out --survive; a run that was cut off is resumed with: dbench run --resume',
+      },
+    );
 }
 
 /** Replicas of this process. */

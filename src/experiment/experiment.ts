@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { planFor } from '../algorithm/choose.ts';
+import { nameOf as algorithmName, planFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
+import { fitting } from '../algorithm/fits.ts';
 import { unmetNeed } from '../algorithm/needs.ts';
 import { UserError } from '../base/error.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
+import { withMethod, withRounds } from '../module/load.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { type Schedule, topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
@@ -40,14 +42,15 @@ type Built = Map<string, string | undefined>;
 function inconsistencies(experiment: Settings, built: Built): string[] {
   const problems: string[] = [];
   const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
+  const name = algorithmName(algorithm);
   const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual } = factsOf(algorithm);
   if (consensus.kind !== 'none' && !controllable)
     problems.push(
-      `consensus: there is nothing to control, the ${algorithm.kind} algorithm ${keepsReplicasEqual ? 'keeps all replicas equal' : 'has no plain average of the parameters to repeat'}; use kind none`,
+      `consensus: there is nothing to control, the ${name} algorithm ${keepsReplicasEqual ? 'keeps all replicas equal' : 'has no plain average of the parameters to repeat'}; use kind none`,
     );
   if (!usesOptimizer && !isDeepStrictEqual(optimizer, optimizerSchema.parse({ kind: 'sgd' })))
     problems.push(
-      `optimizer: the ${algorithm.kind} algorithm has a rule of its own; leave the optimizer out (its settings: dbench algorithm show ${algorithm.kind})`,
+      `optimizer: the ${name} algorithm has a rule of its own; leave the optimizer out (its settings: dbench algorithm show ${'path' in algorithm ? algorithm.path : name})`,
     );
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);
@@ -76,13 +79,18 @@ function problemOfTopology(
   try {
     const at = (epoch: number) => topologyAt(topology, replicas, epoch, epochs);
     const changes = !isDeepStrictEqual(at(epoch), at(epochs - 1));
-    const unmet = unmetNeed(planFor(algorithm).needs, buildTopology(at(epoch), replicas, seed), changes);
-    return unmet && `topology: the ${algorithm.kind} algorithm ${unmet.problem}; ${unmet.hint}`;
+    const { needs } = planFor(algorithm);
+    const built = buildTopology(at(epoch), replicas, seed);
+    const unmet = unmetNeed(needs, built, changes);
+    if (unmet === undefined) return undefined;
+    return `topology: the ${algorithmName(algorithm)} algorithm ${unmet.problem}; ${unmet.hint}; ${fitting(needs, built, changes)}`;
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return `topology: ${error.message}${error.hint === undefined ? '' : `; ${error.hint}`}`;
+    return `topology: ${told(error)}`;
   }
 }
+
+const told = ({ message, hint }: UserError) => (hint === undefined ? message : `${message}; ${hint}`);
 
 function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) frozen(part);
@@ -107,12 +115,17 @@ function check(
   try {
     const result = problemsOf(runSchema, moved(settings, point));
     if ('problems' in result) return result;
-    const { data, topology } = result.value;
-    const run = { ...result.value, data: hashData ? pinned(data) : data, topology: pinned(topology) };
+    const { data, topology, algorithm, replicas, seed } = result.value;
+    const run = {
+      ...result.value,
+      data: hashData ? pinned(data) : data,
+      topology: withRounds(pinned(topology), replicas, seed),
+      algorithm: withMethod(algorithm),
+    };
     const problems = inconsistencies(run, built);
     return problems.length > 0 ? { problems } : { run: frozen(run) as Experiment };
   } catch (error) {
-    if (error instanceof UserError) return { problems: [error.message] };
+    if (error instanceof UserError) return { problems: [told(error)] };
     throw error;
   }
 }

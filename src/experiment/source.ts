@@ -95,9 +95,11 @@ function mergedVariants(base: readonly Data[], own: readonly Data[]): unknown[] 
   ];
 }
 
-/** `over` laid on top of `base`, group by group; a group whose `kind` changes is replaced as a whole. */
+/** `over` laid on top of `base`, group by group; a group whose `kind` changes, or that names another module, is replaced as a whole. */
 export function merge(base: unknown, over: unknown): unknown {
-  if (!isData(base) || !isData(over) || (over.kind !== undefined && over.kind !== base.kind)) return over;
+  if (!isData(base) || !isData(over)) return over;
+  const isOther = over.kind !== base.kind || (over.kind === 'module' && over.path !== base.path);
+  if (over.kind !== undefined && isOther) return over;
   const merged = { ...base };
   for (const [key, value] of Object.entries(over)) merged[key] = key in base ? merge(base[key], value) : value;
   return merged;

@@ -5,15 +5,15 @@ import { makeFolder, readBytes, writeWhole } from '../base/file.ts';
 import { replaceFiles } from '../experiment/files.ts';
 import type { Experiment } from '../experiment/schema.ts';
 
-/** Where a run keeps its copy of a topology file. */
+/** Where a run keeps its copy of a topology file or a module. */
 const copyIn = (folder: string, sha256: string) => resolve(folder, 'files', sha256);
 
-/** The topology files that an experiment names, by their SHA-256. */
-export function topologyFiles({ topology }: Experiment): ReadonlyMap<string, Buffer> {
+/** The topology files and modules that an experiment names, by their SHA-256. */
+export function smallFiles({ topology, algorithm }: Experiment): ReadonlyMap<string, Buffer> {
   const files = new Map<string, Buffer>();
-  replaceFiles(topology, (file) => {
+  replaceFiles([topology, algorithm], (file) => {
     if (file.sha256 === undefined) return file;
-    const content = readBytes(file.path, 'topology file');
+    const content = readBytes(file.path, 'file');
     requireSha256(file.path, sha256Of(content), file.sha256);
     files.set(file.sha256, content);
     return file;
@@ -26,11 +26,14 @@ export function keepFiles(folder: string, files: ReadonlyMap<string, Buffer>): v
   for (const [sha256, content] of files) writeWhole(copyIn(folder, sha256), content);
 }
 
-/** A stored run reads its own copies of topology files: what became of the originals does not matter. */
+/** A stored run names its own copies of topology files and modules: what became of the originals does not matter. */
 export function withCopies(folder: string, experiment: Experiment): Experiment {
-  const topology = replaceFiles(experiment.topology, ({ path, sha256 }) => {
-    const copy = copyIn(folder, sha256 ?? '');
-    return { path: sha256 !== undefined && existsSync(copy) ? copy : path, sha256 };
-  });
-  return { ...experiment, topology };
+  const { topology, algorithm } = replaceFiles(
+    { topology: experiment.topology, algorithm: experiment.algorithm },
+    ({ path, sha256 }) => {
+      const copy = copyIn(folder, sha256 ?? '');
+      return { path: sha256 !== undefined && existsSync(copy) ? copy : path, sha256 };
+    },
+  );
+  return { ...experiment, topology, algorithm };
 }

@@ -13,7 +13,7 @@ export interface Round {
   /** sources[i]: the replicas whose parameters i averages with its own; ascending, without i. */
   readonly sources: readonly (readonly number[])[];
   /** weights[i][a] of sources[i][a], where the kind prescribes them; i keeps the rest, 1 − Σ. */
-  readonly weights?: readonly (readonly number[])[];
+  readonly weights?: readonly (readonly number[])[] | undefined;
 }
 
 /** The rounds of one topology: round(t) for any step t ≥ 0; `period` steps until they repeat, ∞ if drawn anew at random. */
@@ -39,6 +39,8 @@ export interface Kind<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly summary: string;
   /** What the user may set, with defaults that do not depend on n. */
   readonly settings: Shape;
+  /** Whether it takes further settings, of which it alone knows. */
+  readonly open?: true;
   readonly directed: boolean | ((settings: z.output<z.ZodObject<Shape>>) => boolean);
   /** Mixing weights where a round prescribes none. */
   readonly weights: WeightRule;

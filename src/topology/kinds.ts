@@ -8,6 +8,7 @@ import { file } from './kinds/file.ts';
 import { hypercube } from './kinds/hypercube.ts';
 import { lattice } from './kinds/lattice.ts';
 import { matcha } from './kinds/matcha.ts';
+import { module } from './kinds/module.ts';
 import { erdosRenyi, randomRegular, smallWorld } from './kinds/random.ts';
 import { ring } from './kinds/ring.ts';
 import { star } from './kinds/star.ts';
@@ -34,4 +35,8 @@ export const kinds: readonly Kind[] = [
   epidemic,
   matcha,
   file,
+  module,
 ] as unknown as readonly Kind[];
+
+/** Whether a kind is nothing by itself: it needs a file of the user's. */
+export const needsFile = ({ settings }: Kind): boolean => 'path' in settings;

@@ -4,7 +4,7 @@ import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
 import { type Kind, mostReplicas, type Round, type Rounds, weightRules } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
-import { kinds } from './kinds.ts';
+import { kinds, needsFile } from './kinds.ts';
 import { checkRule, columnStochastic, type Mixing, mixingOf } from './mixing.ts';
 
 const weights = z
@@ -13,11 +13,8 @@ const weights = z
   .describe('how mixing weights follow from the degrees; each kind has its usual rule');
 
 function describeKind(kind: Kind) {
-  return z.strictObject({
-    kind: z.enum([kind.name, ...kind.aliases]).describe(kind.summary),
-    ...kind.settings,
-    weights,
-  });
+  const shape = { kind: z.enum([kind.name, ...kind.aliases]).describe(kind.summary), ...kind.settings, weights };
+  return kind.open ? (z.looseObject(shape) as unknown as z.ZodObject<typeof shape>) : z.strictObject(shape);
 }
 
 type Member = ReturnType<typeof describeKind>;
@@ -97,7 +94,7 @@ export function buildTopology(
   const { weights: rule, kind: _, ...settings } = parse(schemaOf(kind), { ...given, kind: kind.name }, kind.name);
   const directed = typeof kind.directed === 'function' ? kind.directed(settings) : kind.directed;
   const { period, round, columns, exchangeable, meanSquare }: Rounds =
-    n === 1 && kind.name !== 'file' ? { period: 1, round: () => ({ sources: [[]] }) } : kind.build(n, settings, seed);
+    n === 1 && !needsFile(kind) ? { period: 1, round: () => ({ sources: [[]] }) } : kind.build(n, settings, seed);
   checkRule(kind.name, rule, directed, period);
   // Degrees of a directed topology differ by direction, so the only rule with rows that sum to 1 by itself is the plain average.
   const usual = directed ? 'uniform' : kind.weights;

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { stepOf } from '../../src/algorithm/actions.ts';
-import { type RowCompressor, rowCompressor } from '../../src/algorithm/compressors.ts';
 import { planOf } from '../../src/algorithm/method.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { matrixNames } from '../../src/algorithm/places.ts';
-import { interpret, type Matrix, type Problem } from '../../src/algorithm/reference.ts';
+import { interpret, type Problem } from '../../src/algorithm/reference.ts';
+import { compressorOf, mixingOf, replicasOf } from '../../src/contract/float32.ts';
 import { Clock } from '../../src/engine/clock.ts';
 import { Executor } from '../../src/engine/execute.ts';
-import type { Replicas } from '../../src/engine/replicas.ts';
-import type { Rows } from '../../src/kernel/memory.ts';
-import type { Mixing } from '../../src/topology/mixing.ts';
 import { shareTransport } from '../../src/transport/shared.ts';
 import { openTransport } from '../../src/transport/threads.ts';
 import { type Row, rows } from './methods.ts';
@@ -51,62 +48,6 @@ describe('in float64, as separately written programs', () => {
     check(row, found, first!, () => 5e-9);
   });
 });
-
-const mixings = new WeakMap<Matrix, Mixing>();
-
-/** A matrix as rows of its entries, as kernels take it; the same one for the same matrix. */
-function mixingOf(matrix: Matrix): Mixing {
-  const made = mixings.get(matrix) ?? entriesOf(matrix);
-  mixings.set(matrix, made);
-  return made;
-}
-
-function entriesOf(matrix: Matrix): Mixing {
-  const entries = matrix.map((row) => row.flatMap((weight, source) => (weight === 0 ? [] : [{ source, weight }])));
-  const start = Int32Array.from([0, ...entries.map((_, i) => entries.slice(0, i + 1).flat().length)]);
-  return {
-    n: matrix.length,
-    start,
-    source: Int32Array.from(entries.flat(), ({ source }) => source),
-    weight: Float64Array.from(entries.flat(), ({ weight }) => weight),
-  };
-}
-
-/** The problem's replicas in float32: exact gradients instead of a network's. */
-function replicasOf({ gradient, direction, tensors }: Problem): Replicas {
-  const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
-  const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
-    direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);
-  const descended = (x: ArrayLike<number>, d: Float64Array, rate: number) =>
-    Float32Array.from(x, (v, c) => v - Math.fround(rate * d[c]!));
-  const outcome = { loss: 0, accuracy: 0, gradientNorm: 0 };
-  const differentiate = async (i: number, t: number, from: Rows, to: Rows) => {
-    to.write(i, Float32Array.from(gradient(i, at(from, i), t)));
-    return outcome;
-  };
-  return {
-    load() {},
-    async adapt(i: number, t: number, rate: number, from: Rows, to: Rows) {
-      const x = at(from, i);
-      to.write(i, descended(x, move(i, gradient(i, x, t), x, t), rate));
-      return outcome;
-    },
-    gradient: differentiate,
-    gradientAgain: differentiate,
-    update: async (i: number, t: number, rate: number, x: Float32Array, g: Float32Array) =>
-      descended(x, move(i, g, x, t), rate),
-    direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
-      Float32Array.from(move(i, g, x, t)),
-    layout: tensors,
-  } as unknown as Replicas;
-}
-
-/** The problem's compressor, which sees whole numbers of float32. */
-const compressorOf = ({ compress }: Problem): RowCompressor | undefined =>
-  compress && {
-    ...rowCompressor({ kind: 'none' }, [0, 8]),
-    encode: (values, message) => new Float32Array(message.buffer).set(compress(0, Float64Array.from(values), 0)),
-  };
 
 describe('in float32, by the engine', () => {
   it.each(rows)('$title', async (row) => {

@@ -9,7 +9,7 @@ import { run } from '../command.ts';
  * The commands of these pages work as they stand: every block marked `sh` is run, in order, in a folder that holds no more than a
  * fresh clone. Blocks marked `sh not-run: why` are not. Training is shortened: `dbench` adds the settings below to `run` and `compare`.
  */
-const pages = ['README.md', 'docs/topologies.md', 'docs/tables.md', 'docs/data.md', 'docs/models.md'];
+const pages = ['README.md', 'docs/topologies.md', 'docs/tables.md', 'docs/data.md', 'docs/models.md', 'docs/own.md'];
 const shorter = ['--set', 'data.train=1280', '--set', 'evaluation.samples=100'];
 
 const root = fileURLToPath(new URL('../../', import.meta.url));

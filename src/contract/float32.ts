@@ -1,0 +1,97 @@
+import { stepOf } from '../algorithm/actions.ts';
+import { type RowCompressor, rowCompressor } from '../algorithm/compressors.ts';
+import type { Plan } from '../algorithm/method.ts';
+import { matrixNames } from '../algorithm/places.ts';
+import type { Matrix, Problem } from '../algorithm/reference.ts';
+import { Clock } from '../engine/clock.ts';
+import { Executor } from '../engine/execute.ts';
+import type { Replicas } from '../engine/replicas.ts';
+import type { Rows } from '../kernel/memory.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import { shareTransport } from '../transport/shared.ts';
+import { openTransport } from '../transport/threads.ts';
+
+/** A method's steps on a problem by the engine itself, in float32, with the problem's exact gradients instead of a network's. */
+
+const mixings = new WeakMap<Matrix, Mixing>();
+
+/** A matrix as rows of its entries, as kernels take it; the same one for the same matrix. */
+export function mixingOf(matrix: Matrix): Mixing {
+  const made = mixings.get(matrix) ?? entriesOf(matrix);
+  mixings.set(matrix, made);
+  return made;
+}
+
+function entriesOf(matrix: Matrix): Mixing {
+  const entries = matrix.map((row) => row.flatMap((weight, source) => (weight === 0 ? [] : [{ source, weight }])));
+  const start = Int32Array.from([0, ...entries.map((_, i) => entries.slice(0, i + 1).flat().length)]);
+  return {
+    n: matrix.length,
+    start,
+    source: Int32Array.from(entries.flat(), ({ source }) => source),
+    weight: Float64Array.from(entries.flat(), ({ weight }) => weight),
+  };
+}
+
+/** The problem's replicas in float32. */
+export function replicasOf({ gradient, direction, tensors }: Problem): Replicas {
+  const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
+  const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
+    direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);
+  const descended = (x: ArrayLike<number>, d: Float64Array, rate: number) =>
+    Float32Array.from(x, (v, c) => v - Math.fround(rate * d[c]!));
+  const outcome = { loss: 0, accuracy: 0, gradientNorm: 0 };
+  const differentiate = async (i: number, t: number, from: Rows, to: Rows) => {
+    to.write(i, Float32Array.from(gradient(i, at(from, i), t)));
+    return outcome;
+  };
+  return {
+    load() {},
+    async adapt(i: number, t: number, rate: number, from: Rows, to: Rows) {
+      const x = at(from, i);
+      to.write(i, descended(x, move(i, gradient(i, x, t), x, t), rate));
+      return outcome;
+    },
+    gradient: differentiate,
+    gradientAgain: differentiate,
+    update: async (i: number, t: number, rate: number, x: Float32Array, g: Float32Array) =>
+      descended(x, move(i, g, x, t), rate),
+    direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
+      Float32Array.from(move(i, g, x, t)),
+    layout: tensors,
+  } as unknown as Replicas;
+}
+
+/** The problem's compressor, which sees whole numbers of float32. */
+export const compressorOf = ({ compress, start }: Problem): RowCompressor | undefined =>
+  compress && {
+    ...rowCompressor({ kind: 'none' }, [0, start.length]),
+    encode: (values, message) => new Float32Array(message.buffer).set(compress(0, Float64Array.from(values), 0)),
+  };
+
+/** Carries out `steps` steps and returns the model of each replica. */
+export async function executed(plan: Plan, problem: Problem, steps: number): Promise<readonly Float32Array[]> {
+  const { n, start, rate } = problem;
+  const transport = await openTransport(shareTransport(1, n, start.length, { matrices: matrixNames(plan) }), 0);
+  try {
+    const compressor = compressorOf(problem);
+    const machine = { columns: start.length, clock: new Clock(() => 0), compressor, seed: 1, edges: problem.edges };
+    const executor = new Executor(plan, transport, replicasOf(problem), machine);
+    for (let t = 0; t < steps; t++) {
+      const when = { t, last: t + 1 === steps, eta: rate(t), etaBefore: rate(Math.max(0, t - 1)) };
+      await executor.step(stepOf(plan, when), {
+        t,
+        weights: (by) =>
+          typeof by === 'number'
+            ? problem.edges!.partners[by - 1]!
+            : mixingOf(by === 'A' ? problem.columns!(t) : problem.weights(t)),
+        probe() {},
+        signal() {},
+        mixed() {},
+      });
+    }
+    return Array.from({ length: n }, (_, i) => executor.places.of(plan.modelRow).view(i).slice());
+  } finally {
+    transport.close();
+  }
+}
