@@ -21,6 +21,8 @@ export const algorithmTable = (): string =>
     }),
   );
 
+const indentOf = (line: string) => /^ */.exec(line)![0];
+
 /** The formulas of every method with its default settings. */
 export const algorithmFormulas = (): string =>
   methods
@@ -28,7 +30,8 @@ export const algorithmFormulas = (): string =>
       const lines = planOf(method)
         .text.split(/\n/)
         .map((line) => line.replace(/^ {4}/, ''))
-        .filter((line) => line.trim() !== '');
-      return `**${method.title}** (\`${method.name}\`): ${method.summary}. ${method.paper}.\n\n\`\`\`\n${lines.flatMap((line) => line.split(/; (?![^{]*\})/)).join('\n')}\n\`\`\``;
+        .filter((line) => line.trim() !== '')
+        .flatMap((line) => line.split(/; (?![^{]*\})/).map((part, k) => (k === 0 ? part : indentOf(line) + part)));
+      return `**${method.title}** (\`${method.name}\`): ${method.summary}. ${method.paper}.\n\n\`\`\`\n${lines.join('\n')}\n\`\`\``;
     })
     .join('\n\n');
