@@ -27,6 +27,7 @@ function path(given: Case): number[][] {
 const on = (weights: Matrix): Partial<Problem> => ({ weights: () => weights, columns: () => weights });
 const exact = { compress: compressors.identity };
 const half = ring.map((row, i) => row.map((w, j) => (w + (i === j ? 1 : 0)) / 2));
+const threeQuarters = ring.map((row, i) => row.map((w, j) => 0.75 * w + (i === j ? 0.25 : 0)));
 const never = 1_000_000;
 const two = { n: 2, edges: edgeSets(buildTopology({ kind: 'ring' }, 2, 1), 'tree') };
 const order = (name: string) => ({ order: name });
@@ -47,6 +48,21 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
     ['dpsgd', order('adapt-while-communicating')],
   ],
   ['DSGD-AC that does not average is local', ['dsgd-ac', { etaMax: 1e9 }], ['local-sgd', { period: never }]],
+  [
+    'DSGD-AC that averages in part is D-PSGD with part of the weights',
+    ['dsgd-ac', { gammaMin: 0.5, etaMax: 0.1, power: 1 }],
+    ['dpsgd', order('adapt-while-communicating'), on(threeQuarters)],
+  ],
+  [
+    'DSGD-AC at a rate above the largest averages fully',
+    ['dsgd-ac', { etaMax: 0.01 }],
+    ['dpsgd', order('adapt-while-communicating')],
+  ],
+  [
+    'QG-DSGDm without momentum decays the weights as SGD does',
+    ['qg-dsgdm', { beta: 0, weightDecay: 0.1 }],
+    ['dpsgd', {}, { direction: (_, g, x) => g.map((v, j) => v + 0.1 * x[j]!) }],
+  ],
   ['QG-DSGDm without momentum is D-PSGD', ['qg-dsgdm', { beta: 0 }], ['dpsgd']],
   ['GUT without tracking combines, then adapts', ['gut', { mu: 0 }], ['dpsgd', order('combine-then-adapt')]],
   ['QG-GUTm without both too', ['qg-gutm', { mu: 0, beta: 0 }], ['dpsgd', order('combine-then-adapt')]],
@@ -176,4 +192,42 @@ it.each([
       expect(value).toBeCloseTo(plainAlone[t]![k]!, 11);
     });
   });
+});
+
+/** The problem moved to another place: whatever is computed from differences moves with it. */
+it('RelaySGD does not depend on where it starts', () => {
+  const edges = edgeSets(buildTopology({ kind: 'tree' }, n, 1), 'tree');
+  const start = Float64Array.from({ length: 8 }, (_, j) => 1 + j);
+  const moved = path([
+    'relaysgd',
+    {},
+    {
+      edges,
+      start,
+      gradient: (i, x) =>
+        gradient(
+          i,
+          Float64Array.from(x, (v, j) => v - start[j]!),
+        ),
+    },
+  ]);
+  path(['relaysgd', {}, { edges }]).forEach((row, t) => {
+    row.forEach((value, k) => {
+      expect(moved[t]![k]! - start[k % 8]!).toBeCloseTo(value, 11);
+    });
+  });
+});
+
+/** What one replica holds back the others do not get, so that nothing is lost. */
+it.each(['quantized-push-sum', 'choco', 'beer'])('%s keeps the sum whatever a message leaves out', (name) => {
+  const slopes = (i: number) => Float64Array.from({ length: 8 }, (_, j) => Math.sin(1 + i + 3 * j));
+  const constant = { gradient: slopes, compress: compressors.top2 };
+  const steps = 20;
+  const plan = planOf(methods.find((method) => method.name === name)!);
+  const { rows } = interpret(plan, { ...problem, ...constant }, steps);
+  for (let j = 0; j < 8; j++) {
+    const sum = (values: readonly Float64Array[]) => values.reduce((total, row) => total + row[j]!, 0);
+    const moved = -0.05 * steps * sum(Array.from({ length: n }, (_, i) => slopes(i)));
+    expect(sum(rows.get('x')!)).toBeCloseTo(moved, 11);
+  }
 });
