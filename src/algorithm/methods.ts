@@ -9,6 +9,7 @@ import { beer, lead } from './methods/compressed-tracking.ts';
 import { decentLam } from './methods/decentlam.ts';
 import { dpsgd } from './methods/dpsgd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
+import { hybrid } from './methods/hybrid.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, sgp } from './methods/push-sum.ts';
@@ -39,6 +40,7 @@ export const methods: readonly Method[] = [
   dsgt,
   diging,
   momentumTracking,
+  hybrid,
   relay,
   powerGossip,
   adaptiveConsensus,

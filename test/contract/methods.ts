@@ -1,5 +1,5 @@
 import type { Problem } from '../../src/algorithm/reference.ts';
-import { adam, binaryTree, compressors, momentum, pairs, ringEdges } from './oracle.ts';
+import { adam, binaryTree, compressors, gradient, momentum, pairs, ringEdges } from './oracle.ts';
 
 /**
  * What separately written programs found on the problem of oracle.ts: ‖mean − x*‖ and Ξ after 10, 100 and 1000 steps, and the first
@@ -306,5 +306,20 @@ export const rows: readonly Row[] = [
     settings: { period: 4 },
     figures: [0.036133753, 0.292722842, 0.018495971, 0.286154002, 0.018495971, 0.286154002],
     x0: [-0.134928718, 0.187621288, 0.01791477],
+  },
+  {
+    // Gradients that depend on the step, as those of batches do: with exact ones it would be gradient tracking.
+    title: 'gt-hsgd .2, noise',
+    method: 'gt-hsgd',
+    settings: { beta: 0.2 },
+    problem: () => ({
+      gradient: (i, x, t) =>
+        gradient(
+          i,
+          x.map((v, j) => v - 0.2 * Math.cos(3 * t + i + j)),
+        ).map((v) => v * (1 + 0.3 * Math.sin(t + i))),
+    }),
+    figures: [0.116711836, 0.0219900539, 9.91249618e-4, 0.0014182896, 0.00107452455, 0.00137908515],
+    x0: [-0.072399254, 0.023973843, 0.003819831],
   },
 ];
