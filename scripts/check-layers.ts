@@ -25,7 +25,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   onednn: { from: ['base', 'kernel', 'tensor'] },
   'backends.ts': { from: ['base', 'tensor', 'onnx', 'onednn'] },
   optim: { from: ['base', 'tensor'], npm: ['zod'] },
-  model: { from: ['base', 'tensor', 'optim'], npm: ['zod'] },
+  model: { from: ['base', 'tensor', 'onnx', 'optim'], npm: ['zod'] },
   transport: { from: ['base', 'topology', 'kernel'] },
   algorithm: { from: ['base', 'topology', 'network'], npm: ['zod'] },
   module: { from: ['base', 'topology', 'algorithm'], npm: ['@swc/wasm-typescript', 'zod'] },

@@ -7,6 +7,7 @@ import { buildModel, modelKinds } from '../model/models.ts';
 import { evalStep, gradientStep, type Step, trainStep } from '../model/step.ts';
 import { toOnnx } from '../onnx/lowering.ts';
 import { optimizer } from '../optim/optimizer.ts';
+import { importCommand } from './model-import.ts';
 import { jsonOption } from './options.ts';
 import { fields, number, table } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, optimizerSettings, taskOf } from './settings.ts';
@@ -65,6 +66,7 @@ export function command(): Command {
       new Option('--step <which>', 'the step to export').choices(Object.keys(steps)).default('train' as const),
     );
   for (const option of modelOptions(32)) command.addOption(option);
+  command.addCommand(importCommand());
   return command.action((kind: string, options: Options) => {
     const settings = modelSettings(kind, options);
     const task = taskOf(settings, options);

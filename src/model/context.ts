@@ -9,8 +9,8 @@ import { filled, type Init, type Layout, type PlacedParameter, place } from './l
 export interface Context {
   readonly training: boolean;
   param(name: string, shape: Shape, init: Init, kind: ParameterKind): Tensor;
-  /** What a step carries on besides parameters, such as running statistics: starts at `initial` everywhere. */
-  state(name: string, shape: Shape, initial: number): Tensor;
+  /** What a step carries on besides parameters, such as running statistics: starts at `initial`, everywhere if it is a number. */
+  state(name: string, shape: Shape, initial: number | Init): Tensor;
   /** The state after this step; without it the state stays. */
   setState(name: string, value: Tensor): void;
   /** Does nothing outside training. */
@@ -67,7 +67,7 @@ export function tracing(trace: Trace, training: boolean, key: Tensor | undefined
     },
     state(name, shape, initial) {
       const tensor = trace.input(`state/${name}`, f32(...shape));
-      state = place(state, { name, shape, init: filled(initial) });
+      state = place(state, { name, shape, init: typeof initial === 'number' ? filled(initial) : initial });
       states.set(name, { tensor, shape });
       return tensor;
     },

@@ -29,7 +29,11 @@ export function describeStep({ program, params, state, slots }: Step) {
   };
 }
 
-const tensorsOf = <T extends Layout>(layout: T): T[number][] => layout.map((tensor) => ({ ...tensor }));
+/** Values that come from a file are not repeated. */
+const tensorsOf = <T extends Layout>(layout: T): T[number][] =>
+  layout.map((tensor) =>
+    tensor.init.kind === 'given' ? { ...tensor, init: { ...tensor.init, values: new Float32Array() } } : { ...tensor },
+  );
 
 const ports = ({ types }: Program, named: Program['inputs']) =>
   named.map(({ name, value }) => ({ name, ...types[value]! }));

@@ -58,27 +58,53 @@ export function conv(
   return conv2d(x, weight, { stride, padding, groups, bias: biases });
 }
 
-/**
- * Batch norm over all but the channel axis. Running statistics are state: a step moves them a tenth of the way to the
- * batch's mean and unbiased variance; evaluation uses them.
- */
-export function batchNorm(context: Context, name: string, x: Tensor, momentum = 0.1): Tensor {
+/** Batch norm over all but the channel axis. */
+export function batchNorm(context: Context, name: string, x: Tensor): Tensor {
   const channels = x.shape[1]!;
-  const scale = context.param(`${name}.weight`, [channels], filled(1), 'norm');
-  const shift = context.param(`${name}.bias`, [channels], filled(0), 'norm');
-  const runningMean = context.state(`${name}.running_mean`, [channels], 0);
-  const runningVariance = context.state(`${name}.running_var`, [channels], 1);
-  if (!context.training) return batchNormInference(x, scale, shift, runningMean, runningVariance);
-  const count = sizeOf(x.shape) / channels;
+  const state = (label: string, initial: number) => ({
+    name: `${name}.${label}`,
+    tensor: context.state(`${name}.${label}`, [channels], initial),
+  });
+  return runningBatchNorm(context, name, x, {
+    scale: context.param(`${name}.weight`, [channels], filled(1), 'norm'),
+    shift: context.param(`${name}.bias`, [channels], filled(0), 'norm'),
+    runningMean: state('running_mean', 0),
+    runningVariance: state('running_var', 1),
+  });
+}
+
+interface Running {
+  readonly name: string;
+  readonly tensor: Tensor;
+}
+
+interface BatchNorm {
+  readonly scale: Tensor;
+  readonly shift: Tensor;
+  readonly runningMean: Running;
+  readonly runningVariance: Running;
+  readonly momentum?: number;
+  readonly epsilon?: number;
+}
+
+/**
+ * Running statistics are state: a step moves them a tenth of the way (the momentum) to the batch's mean and unbiased variance; evaluation
+ * uses them.
+ */
+export function runningBatchNorm(context: Context, label: string, x: Tensor, norm: BatchNorm): Tensor {
+  const { scale, shift, runningMean, runningVariance, momentum = 0.1, epsilon = 1e-5 } = norm;
+  if (!context.training)
+    return batchNormInference(x, scale, shift, runningMean.tensor, runningVariance.tensor, epsilon);
+  const count = sizeOf(x.shape) / x.shape[1]!;
   if (count === 1)
-    throw new UserError(`${name}: batch norm needs more than one value a channel in training, got [${x.shape}]`, {
+    throw new UserError(`${label}: batch norm needs more than one value per channel in training, got [${x.shape}]`, {
       hint: 'use larger batches or images',
     });
-  const { y, mean, variance } = normaliseBatch(x, scale, shift);
-  const move = (running: Tensor, to: Tensor, factor: number) =>
-    add(mul(running, 1 - momentum), mul(to, momentum * factor));
-  context.setState(`${name}.running_mean`, move(runningMean, mean, 1));
-  context.setState(`${name}.running_var`, move(runningVariance, variance, count / (count - 1)));
+  const { y, mean, variance } = normaliseBatch(x, scale, shift, epsilon);
+  const move = ({ name, tensor }: Running, to: Tensor, factor: number) =>
+    context.setState(name, add(mul(tensor, 1 - momentum), mul(to, momentum * factor)));
+  move(runningMean, mean, 1);
+  move(runningVariance, variance, count / (count - 1));
   return y;
 }
 

@@ -7,11 +7,15 @@ import type { Shape } from '../tensor/program.ts';
 export type Init =
   | { readonly kind: 'constant'; readonly value: number }
   | { readonly kind: 'uniform'; readonly bound: number }
-  | { readonly kind: 'normal'; readonly deviation: number };
+  | { readonly kind: 'normal'; readonly deviation: number }
+  | { readonly kind: 'given'; readonly values: Float32Array };
 
 export const filled = (value: number): Init => ({ kind: 'constant', value });
 export const uniform = (bound: number): Init => ({ kind: 'uniform', bound });
 export const normal = (deviation: number): Init => ({ kind: 'normal', deviation });
+
+/** Values from elsewhere. */
+export const given = (values: Float32Array): Init => ({ kind: 'given', values });
 
 /** U(±1/√fanIn): what PyTorch gives dense and convolution layers, and their biases. */
 export const fanInUniform = (fanIn: number): Init => uniform(1 / Math.sqrt(fanIn));
@@ -53,6 +57,7 @@ export function initialise(layout: Layout, seed: number): Float32Array {
     const view = row.subarray(offset, offset + size);
     const random = new Random(seed, 'init', 0, index);
     if (init.kind === 'constant') view.fill(init.value);
+    else if (init.kind === 'given') view.set(init.values);
     else if (init.kind === 'uniform') for (let i = 0; i < size; i++) view[i] = (2 * random.uniform() - 1) * init.bound;
     else for (let i = 0; i < size; i++) view[i] = random.normal() * init.deviation;
   });

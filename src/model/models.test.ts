@@ -126,11 +126,13 @@ describe('mistakes', () => {
 
   it('batch norm over a single value', () => {
     expect(() => gradientStep(build({ kind: 'resnet20' }, { shape: [3, 4, 4] }), 1)).toThrow(
-      /layer3.0.bn1: batch norm needs more than one value a channel in training, got \[1,64,1,1\]/,
+      /layer3.0.bn1: batch norm needs more than one value per channel in training, got \[1,64,1,1\]/,
     );
   });
 });
 
 it('every kind can be built for its usual data', () => {
-  for (const kind of modelKinds) expect(evalStep(build({ kind }), 1).params.length, kind).toBeGreaterThan(0);
+  // A file is named by its user.
+  for (const kind of modelKinds.filter((each) => each !== 'onnx'))
+    expect(evalStep(build({ kind }), 1).params.length, kind).toBeGreaterThan(0);
 });

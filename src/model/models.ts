@@ -6,6 +6,7 @@ import { densenet100, densenet100Schema } from './densenet.ts';
 import { gpt, gptSchema } from './gpt.ts';
 import { lstm, lstmSchema } from './lstm.ts';
 import { mlp, mlpSchema } from './mlp.ts';
+import { onnxModel, onnxSchema, tokensOfFile } from './onnx.ts';
 import { resnet, resnetSchemas } from './resnet.ts';
 import { vit, vitSchema } from './vit.ts';
 
@@ -18,6 +19,7 @@ export const modelSchema = z.discriminatedUnion('kind', [
   lstmSchema,
   gptSchema,
   vitSchema,
+  onnxSchema,
 ]);
 export type ModelSettings = DeepReadonly<z.output<typeof modelSchema>>;
 export type ModelKind = ModelSettings['kind'];
@@ -26,8 +28,8 @@ interface Row<Kind extends ModelKind> {
   build(settings: Extract<ModelSettings, { kind: Kind }>, task: Task): Model;
   /** The data it is usually trained on: what it is built for where no data are given. */
   readonly task: Task;
-  /** Of a language model: how many tokens it reads at a time. */
-  tokens?(settings: Extract<ModelSettings, { kind: Kind }>): number;
+  /** How many tokens it reads at a time, if it is a language model. */
+  tokens?(settings: Extract<ModelSettings, { kind: Kind }>): number | undefined;
 }
 
 const mnist: Task = { shape: [1, 28, 28], classes: 10 };
@@ -49,6 +51,7 @@ const models: { readonly [K in ModelKind]: Row<K> } = {
   lstm: { build: lstm, task: wikitext2, tokens: ({ bptt }) => bptt },
   gpt: { build: gpt, task: shakespeare, tokens: ({ context }) => context },
   vit: { build: vit, task: cifar10 },
+  onnx: { build: onnxModel, task: cifar10, tokens: tokensOfFile },
 };
 
 export const modelKinds = Object.keys(models) as ModelKind[];

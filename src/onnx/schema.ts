@@ -1,7 +1,8 @@
 import protobuf from 'protobufjs';
 
 /**
- * The part of the ONNX format that a training graph needs; field numbers as in onnx.proto of the ONNX project.
+ * The part of the ONNX format that a training graph needs; field numbers as in onnx.proto of the ONNX project. Subgraphs and functions
+ * are left out on purpose: what is read of a file has no loops and no depth.
  * https://github.com/onnx/onnx/blob/main/onnx/onnx.proto
  */
 const source = `
@@ -11,6 +12,7 @@ message AttributeProto {
   float f = 2;
   int64 i = 3;
   bytes s = 4;
+  TensorProto t = 5;
   repeated float floats = 7;
   repeated int64 ints = 8;
   int32 type = 20;
@@ -38,14 +40,21 @@ message GraphProto {
   repeated ValueInfoProto input = 11;
   repeated ValueInfoProto output = 12;
 }
+message StringStringEntryProto { string key = 1; string value = 2; }
 message TensorProto {
   repeated int64 dims = 1;
   int32 data_type = 2;
+  repeated float float_data = 4;
+  repeated int32 int32_data = 5;
+  repeated int64 int64_data = 7;
   string name = 8;
   bytes raw_data = 9;
+  repeated double double_data = 10;
+  repeated StringStringEntryProto external_data = 13;
+  int32 data_location = 14;
 }
 message TensorShapeProto {
-  message Dimension { int64 dim_value = 1; }
+  message Dimension { oneof value { int64 dim_value = 1; string dim_param = 2; } }
   repeated Dimension dim = 1;
 }
 message TypeProto {
@@ -123,3 +132,60 @@ export interface ModelProto {
 export function encode(proto: ModelProto): Uint8Array {
   return model.encode(model.create(proto as object)).finish();
 }
+
+/** A file as it was read: whole numbers may be too large to be exact, and nothing is checked yet. */
+export interface DecodedTensor {
+  readonly name: string;
+  readonly dims: readonly number[];
+  readonly data_type: number;
+  readonly raw_data: Uint8Array;
+  readonly float_data: readonly number[];
+  readonly int32_data: readonly number[];
+  readonly int64_data: readonly number[];
+  readonly double_data: readonly number[];
+  readonly external_data: readonly { readonly key: string; readonly value: string }[];
+  readonly data_location: number;
+}
+
+export interface DecodedAttribute {
+  readonly name: string;
+  readonly type: number;
+  readonly f: number;
+  readonly i: number;
+  readonly s: Uint8Array;
+  readonly t?: DecodedTensor | null;
+  readonly ints: readonly number[];
+  readonly floats: readonly number[];
+}
+
+export interface DecodedPort {
+  readonly name: string;
+  readonly type?: {
+    readonly tensor_type?: {
+      readonly elem_type: number;
+      readonly shape?: {
+        readonly dim: readonly { readonly dim_value?: number; readonly dim_param?: string }[];
+      } | null;
+    } | null;
+  } | null;
+}
+
+export interface DecodedNode extends Omit<NodeProto, 'attribute'> {
+  readonly attribute: readonly DecodedAttribute[];
+}
+
+export interface DecodedModel {
+  readonly producer_name: string;
+  readonly producer_version: string;
+  readonly opset_import: readonly { readonly domain: string; readonly version: number }[];
+  readonly graph?: {
+    readonly node: readonly DecodedNode[];
+    readonly initializer: readonly DecodedTensor[];
+    readonly input: readonly DecodedPort[];
+    readonly output: readonly DecodedPort[];
+  } | null;
+}
+
+/** Throws on bytes that are no message of this kind. */
+export const decode = (bytes: Uint8Array): DecodedModel =>
+  model.toObject(model.decode(bytes), { longs: Number, defaults: true, arrays: true }) as DecodedModel;

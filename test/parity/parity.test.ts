@@ -9,9 +9,11 @@ import { backends } from '../backends.ts';
 import { drawnClasses, drawnImages, drawnParameters } from './drawn.ts';
 import { goldenModel } from './model.ts';
 
+const folder = new URL('../golden/torch/', import.meta.url);
+
 /**
- * Every model against PyTorch: the golden files of scripts/golden.py hold losses, gradients, movements of the parameters
- * in three optimizer steps and running statistics, computed in float64. A tensor agrees when no element differs by more
+ * Every model against PyTorch: the golden files of scripts/golden.py, and of scripts/golden_onnx.py for imported models, hold
+ * losses, gradients, movements of the parameters in three optimizer steps and running statistics, computed in float64. A tensor agrees when no element differs by more
  * than 1e-5 of the tensor's largest element, or than twice as much as PyTorch's own float32 differs where that is more
  * (AdamW, which divides by small numbers: up to 2e-5). A movement may differ by three roundings of the parameter as well,
  * one for each step: it is the difference of two float32 numbers.
@@ -83,7 +85,7 @@ function off(
     const relative = Math.max(0, apart - free) / largest;
     if (!(relative <= tolerance)) wrong[name] = `an element is off by ${relative} of the largest`;
     const length = Math.sqrt(tensor.reduce((sum, value) => sum + value * value, 0));
-    const longer = Math.max(0, Math.abs(length - norm) - free * Math.sqrt(size)) / norm;
+    const longer = Math.max(0, Math.abs(length - norm) - free * Math.sqrt(size)) / Math.max(norm, largest);
     if (!(longer <= tolerance)) wrong[name] = `the norm is off by ${longer}: ${length}, PyTorch ${norm}`;
   }
   return wrong;
@@ -105,8 +107,7 @@ async function evaluated(
   return memory.losses!.reduce((sum, loss) => sum + loss, 0) / memory.losses!.length;
 }
 
-const folder = new URL('../golden/torch/', import.meta.url);
-for (const file of readdirSync(folder)) {
+for (const file of readdirSync(folder).filter((name) => name.endsWith('.json'))) {
   const golden = JSON.parse(readFileSync(new URL(file, folder), 'utf8')) as Golden;
   describe.each(backends)(`${file.replace('.json', '')}, $title`, ({ backend, skip }) => {
     const model = goldenModel(golden.model, golden.task);

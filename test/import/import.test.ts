@@ -1,0 +1,183 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { Random } from '../../src/base/random.ts';
+import { parse } from '../../src/base/schema.ts';
+import { importSummary } from '../../src/model/import/summary.ts';
+import { initialise } from '../../src/model/layout.ts';
+import { buildModel, modelSchema } from '../../src/model/models.ts';
+import type { OnnxSettings } from '../../src/model/onnx.ts';
+import { gradientStep } from '../../src/model/step.ts';
+import { readOnnx } from '../../src/onnx/file.ts';
+import { encode, type ModelProto, type NodeProto, type TensorProto } from '../../src/onnx/schema.ts';
+import { exportedFiles, mutated, tryImport } from './fuzz.ts';
+
+const scratch = mkdtempSync(join(tmpdir(), 'dbench-import-'));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function written(name: string, content: Uint8Array | string): string {
+  const path = join(scratch, name);
+  writeFileSync(path, content);
+  return path;
+}
+
+const exported = (name: string) => written(`${name}.onnx`, exportedFiles.get(name)!);
+
+const settingsOf = (settings: Record<string, unknown>) =>
+  parse(modelSchema, { kind: 'onnx', ...settings }, 'model') as OnnxSettings;
+
+const step = (settings: Record<string, unknown>, task = { shape: [3, 4, 4], classes: 10 }) =>
+  gradientStep(buildModel(settingsOf(settings), task), 3);
+
+const node = (op_type: string, input: string[], output: string[], more: Partial<NodeProto> = {}): NodeProto => ({
+  name: '',
+  op_type,
+  domain: '',
+  input,
+  output,
+  attribute: [],
+  ...more,
+});
+
+/** A file with a dense layer from [batch, 2] to three classes. */
+function small(nodes: readonly NodeProto[], weight: Partial<TensorProto> & object = {}, opset = 17): Uint8Array {
+  const raw_data = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
+  const type = (dims: readonly number[]) => ({
+    tensor_type: { elem_type: 1, shape: { dim: dims.map((dim_value) => ({ dim_value })) } },
+  });
+  const proto: ModelProto = {
+    ir_version: 8,
+    producer_name: 'test',
+    opset_import: [{ domain: '', version: opset }],
+    graph: {
+      name: 'g',
+      node: nodes,
+      initializer: [{ name: 'w', dims: [2, 3], data_type: 1, raw_data, ...weight }],
+      input: [{ name: 'x', type: type([4, 2]) }],
+      output: [{ name: 'y', type: type([4, 3]) }],
+    },
+  };
+  return encode(proto);
+}
+
+const dense = node('MatMul', ['x', 'w'], ['y'], { name: 'fc' });
+const task = { shape: [2], classes: 3 };
+
+describe('weights', () => {
+  it('are those of the file, in its order and by its names, or fresh ones', () => {
+    const path = exported('import-weights');
+    const { initializers } = readOnnx({ path });
+    const { params } = step({ path });
+    expect(params.map(({ name }) => name)).toEqual(
+      ['1', '4', '6'].flatMap((layer) => [`${layer}.weight`, `${layer}.bias`]),
+    );
+    expect([...initialise(params, 1)]).toEqual(params.flatMap(({ name }) => [...initializers.get(name)!.data]));
+    const fresh = initialise(step({ path, init: 'fresh' }).params, 1).subarray(0, 48 * 20);
+    expect(Math.max(...fresh.map(Math.abs))).toBeCloseTo(1 / Math.sqrt(48), 2);
+  });
+
+  it('that are frozen stay out of the row', () => {
+    const path = exported('import-weights');
+    expect(step({ path, frozen: ['1.weight'] }).params.map(({ name }) => name)).not.toContain('1.weight');
+  });
+
+  const outside = (location: string, more: object = {}) => ({
+    raw_data: new Uint8Array(),
+    data_location: 1,
+    external_data: Object.entries({ location, ...more }).map(([key, value]) => ({ key, value })),
+  });
+
+  it('may be in a file beside it', () => {
+    const path = written('outside.onnx', small([dense], outside('w.data', { offset: '4', length: '24' })));
+    const dataPath = written('w.data', new Uint8Array(Float32Array.of(9, 1, 2, 3, 4, 5, 6).buffer));
+    expect([...initialise(step({ path, dataPath }, task).params, 1)]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(() => step({ path }, task)).toThrow(/it keeps data in w.data/);
+    const dataSha256 = '0'.repeat(64);
+    expect(() => step({ path, dataPath, dataSha256 }, task)).toThrow(/w.data has changed/);
+  });
+
+  it.each([
+    ['../w.data', {}, /it keeps data in "..\/w.data", which is no name of a file beside it/],
+    ['/etc/passwd', {}, /no name of a file beside it/],
+    ['link.data', {}, /link.data is no plain file/],
+    ['short.data', {}, /short.data has 8 bytes, not 24/],
+    ['short.data', { offset: '-4' }, /"-4" is no offset/],
+    ['short.data', { length: '4' }, /w needs 24 bytes, but its data are 4/],
+  ])('are not read from %s %o', (location, more, message) => {
+    const folder = join(scratch, `outside-${message}`.replace(/[^a-z]/g, ''));
+    mkdirSync(folder, { recursive: true });
+    const path = join(folder, 'model.onnx');
+    writeFileSync(path, small([dense], outside(location, more)));
+    writeFileSync(join(folder, 'short.data'), new Uint8Array(8));
+    rmSync(join(folder, 'link.data'), { force: true });
+    symlinkSync(join(folder, 'short.data'), join(folder, 'link.data'));
+    expect(() => step({ path, dataPath: join(folder, location) }, task)).toThrow(message);
+  });
+});
+
+describe('mistakes', () => {
+  it.each([
+    ['text', 'hello', /is no ONNX file: .*/],
+    ['nothing', '', /there is no graph in it/],
+    ['an old opset', small([dense], {}, 11), /it uses opset 11/],
+    [
+      'an unknown op',
+      small([node('GRU', ['x', 'w'], ['y'], { name: 'rnn' })]),
+      /not supported: GRU \(first in node rnn\)/,
+    ],
+    ['another domain', small([{ ...dense, domain: 'com.acme' }]), /not supported: com.acme:MatMul/],
+    ['a softmax at the end', small([{ ...dense, output: ['z'] }, node('Softmax', ['z'], ['y'])]), /ends in a softmax/],
+    [
+      'a missing value',
+      small([{ ...dense, input: ['x', 'v'] }]),
+      /node fc \(MatMul\) .*: nothing has computed v before/,
+    ],
+    [
+      'shapes that do not fit',
+      small([dense], { dims: [3, 2] }),
+      /node fc \(MatMul\) cannot be imported: .*inner sizes differ/,
+    ],
+    ['too few bytes', small([dense], { dims: [2, 4] }), /w has the shape \[2,4\], but 24 bytes/],
+    ['huge sizes', small([dense], { dims: [2 ** 40, 2 ** 40] }), /at most \d+ are read/],
+  ])('%s', (name, content, message) => {
+    const path = written(`${name}.onnx`, content);
+    expect(() => step({ path }, task)).toThrow(message);
+  });
+
+  it('data that do not fit', () => {
+    const path = exported('import-mlp');
+    expect(() => step({ path }, { shape: [3, 32, 32], classes: 10 })).toThrow(
+      /takes samples of \[3,4,4\], but the data are samples of \[3,32,32\]/,
+    );
+    expect(() => step({ path }, { shape: [3, 4, 4], classes: 100 })).toThrow(
+      /gives 10 logits, but the data have 100 classes/,
+    );
+    expect(() => step({ path }, { shape: [], classes: 10 })).toThrow(
+      /takes samples of \[3,4,4\], but the data are text/,
+    );
+    expect(() => step({ path, sha256: '0'.repeat(64) })).toThrow(/has changed: its SHA-256 is/);
+  });
+});
+
+it('says what is in a file', () => {
+  const summary = importSummary(settingsOf({ path: exported('import-densenet') }));
+  expect(summary).toMatchObject({ producer: 'pytorch 1.13.0', opset: 14, unsupported: [], problem: undefined });
+  expect(summary.ops).toContainEqual({ op: 'BatchNormalization', count: 10 });
+  expect(summary.notes.join()).toMatch(/10 batch norms and 0 dropouts act as in training/);
+  const path = written('gru.onnx', small([node('GRU', ['x', 'w'], ['y'], { name: 'rnn' })]));
+  expect(importSummary(settingsOf({ path })).unsupported).toEqual([{ op: 'GRU', count: 1, nodes: ['rnn'] }]);
+});
+
+it('mutated files are imported or refused, and nothing else happens', () => {
+  const files = ['import-mlp', 'import-vgg', 'import-lstm', 'import-gpt-static'].map(
+    (name) => exportedFiles.get(name)!,
+  );
+  let imported = 0;
+  for (let i = 0; i < 2000; i++) {
+    const random = new Random(7, 'test', i);
+    if (tryImport(mutated(files[i % files.length]!, random))) imported++;
+  }
+  expect(imported).toBeGreaterThan(100);
+  expect(imported).toBeLessThan(1900);
+});
