@@ -53,7 +53,7 @@ export class Formats {
     return this.#keep(this.#library.dialect.any(shape));
   }
 
-  /** The elements from `start` on within a larger tensor; undefined where they do not begin at a block. */
+  /** The elements from `start` on within a larger tensor; undefined if they do not begin at a block. */
   part(whole: Format, shape: Shape, start: readonly number[]): Format | undefined {
     const format = this.#library.dialect.part(whole, shape, start);
     return format && this.#keep(format);

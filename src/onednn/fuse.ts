@@ -171,7 +171,7 @@ class Fusion {
     }
   }
 
-  /** What a node adds up, where it is nothing but a weighted sum of tensors of its own shape. */
+  /** What a node adds up, if it is nothing but a weighted sum of tensors of its own shape. */
   #summands({ op, inputs, outputs }: Node): readonly (readonly [Value, number])[] | undefined {
     const [a, b] = inputs as [Value, Value];
     const whole = this.#shape(outputs[0]!);

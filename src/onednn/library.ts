@@ -73,7 +73,7 @@ export const installHint = 'on Debian 12: apt-get install libdnnl2, on Debian 13
 
 let opened: Promise<Library> | undefined;
 
-/** oneDNN: the file that DBENCH_ONEDNN names, else where the system looks for libraries. Opened once a thread. */
+/** oneDNN: the file that DBENCH_ONEDNN names, else where the system looks for libraries. Opened once per thread. */
 export function loadLibrary(): Promise<Library> {
   opened ??= open();
   return opened;

@@ -105,7 +105,7 @@ export class Graph {
     return this.op('ReduceSum', [x, this.ints(axes)], { keepdims: keep ? 1 : 0 });
   }
 
-  /** a · bᵀ over the last two axes, which are transposed in memory only where there is no op for it. */
+  /** a · bᵀ over the last two axes, which are transposed in memory only if there is no op for it. */
   productWithTransposed(a: Name, b: Name, rank: number): Name {
     if (!this.portable) return this.op('com.microsoft:FusedMatMul', [a, b], { transB: 1 });
     const axes = Array.from({ length: rank }, (_, axis) => axis);

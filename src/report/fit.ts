@@ -25,7 +25,7 @@ function thinned(run: RunReport, size: number): RunReport {
   const each = <K extends string, T, U>(columns: Readonly<Record<K, T>>, of: (column: T) => U) =>
     Object.fromEntries(Object.entries<T>(columns).map(([key, column]) => [key, of(column)])) as Record<K, U>;
   const { step, stepsPerPoint, epoch, seconds, sentBytes, loss, accuracy, ms, ...others } = run.steps;
-  const { variance } = run;
+  const { variance, network } = run;
   return {
     ...run,
     steps: {
@@ -45,14 +45,18 @@ function thinned(run: RunReport, size: number): RunReport {
       tensors: each(variance.tensors, (columns) => columns.map(mean)),
       mean: each(variance.mean, mean),
     },
+    network: network && {
+      ...network,
+      frames: network.frames.filter((_, index) => (network.frames.length - 1 - index) % size === 0),
+    },
   };
 }
 
 /** A report that a page can hold: if it has too many numbers, its curves get fewer points, and it says so. */
 export function fitted(report: Report): Report {
-  const numbers = report.runs.reduce((sum, { steps, variance }) => sum + count(steps) + count(variance), 0);
+  const numbers = report.runs.reduce((sum, { steps, variance, network }) => sum + count([steps, variance, network]), 0);
   const size = Math.ceil(numbers / mostNumbers);
   if (size <= 1) return report;
-  const note = `To keep this page small, its curves over steps have one point for every ${size} of the report; dbench report --json and --tables give all.`;
+  const note = `To keep this page small, its curves over steps have one point, and its network one moment, for every ${size} of the report; dbench report --json and --tables give all.`;
   return { ...report, runs: report.runs.map((run) => thinned(run, size)), notes: [...report.notes, note] };
 }

@@ -12,7 +12,7 @@ export const mostReplicas = 20_000;
 export interface Round {
   /** sources[i]: the replicas whose parameters i averages with its own; ascending, without i. */
   readonly sources: readonly (readonly number[])[];
-  /** weights[i][a] of sources[i][a], where the kind prescribes them; i keeps the rest, 1 − Σ. */
+  /** weights[i][a] of sources[i][a], if the kind prescribes them; i keeps the rest, 1 − Σ. */
   readonly weights?: readonly (readonly number[])[] | undefined;
 }
 

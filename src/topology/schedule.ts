@@ -11,7 +11,7 @@ const families = kinds.filter((kind) => kind.k !== undefined).map((kind) => kind
  *
  *     k_e = max(⌊k0 − γ·e⌋, kMin)   in epoch e = 0, 1, …
  *
- * γ is `decay`, or follows from `kEnd`, the k of the last epoch. k ≥ n−1 is the complete topology; where a family does not exist
+ * γ is `decay`, or follows from `kEnd`, the k of the last epoch. k ≥ n−1 is the complete topology; if a family does not exist
  * for some k (an odd one on an odd ring), the next smaller one is used.
  */
 const ada = z

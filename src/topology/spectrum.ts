@@ -100,7 +100,7 @@ export function symmetricExtremes(
   }
 }
 
-/** A x = b for a symmetric A without negative eigenvalues, by conjugate gradients to a hundredth; where A is singular, its kernel. */
+/** A x = b for a symmetric A without negative eigenvalues, by conjugate gradients to a hundredth; if A is singular, its kernel. */
 function solve(operator: Operator, b: Float64Array): Float64Array {
   const x = new Float64Array(b.length);
   const [residual, direction, image] = [b.slice(), b.slice(), new Float64Array(b.length)];

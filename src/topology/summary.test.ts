@@ -109,7 +109,7 @@ describe('summary', () => {
   });
 
   it('of a time-varying topology gives the contraction a step over the period', () => {
-    // Two of four bits a step, each averaged with weight 1/3: a bit is damped by 1/3 every second step.
+    // Two of four bits per step, each averaged with weight 1/3: a bit is damped by 1/3 every second step.
     const s = summary('hypercube', 16, { k: 2 });
     expect(s.spectralGapOf).toBe('product over the period');
     expect(s.spectralGap).toBeCloseTo(1 - Math.sqrt(1 / 3), 10);

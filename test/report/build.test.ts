@@ -181,9 +181,11 @@ describe('observations that do not hold', () => {
     expect(holds(found)).toEqual({ scale: null, connections: null, variance: null, peak: null });
     expect(found.comparisons[0]!.differences).toEqual([]);
     const text = reportText(found, 1000).split('Claims of the paper\n\n')[1]!.split('\n');
-    expect(text).toHaveLength(2);
-    expect(text[1]).toMatch(
-      /^- “Accuracy rises with .*”, “Accuracy falls with the variance .*”.*: needs four or more .* \(here 1\)\.$/,
+    expect(text.filter((line) => line.startsWith('- “'))).toEqual(text);
+    expect(text).toContainEqual(
+      expect.stringMatching(
+        /^- “Accuracy rises with .*”, “Accuracy falls with the variance .*”: needs four or more .* \(here 1\)\.$/,
+      ),
     );
   });
 
@@ -489,7 +491,8 @@ describe('long runs', () => {
     const instance = await DuckDBInstance.create(run.database);
     const connection = await instance.connect();
     await connection.run(`insert into tensors select i, 't' || i, '3', 'weight', 3 from range(2, 6) r(i);
-      insert into steps select s, 1, 2, 0.1, l, l, l, 1, null, null, 1, 100, 2, 1, 1, 1, 1, 1
+      insert into steps by name select s as step, 1 as epoch, 2 as connections, 0.1 as learning_rate, l as loss, l as accuracy,
+          l as gradient_norm, 1 as distance, 1 as gossips, 100 as sent_bytes, 2 as sent_messages
         from (select s, list_transform(range(1008), i -> i / 1008) l from range(2, 1000) r(s)) order by s;
       insert into norms select s, t, list_transform(range(1008), i -> 1 + i / (s + 1)) from range(1000) r(s), range(2, 6) q(t);
       insert into norms select s, t, list_transform(range(1008), i -> 1 + i / (s + 1)) from range(2, 1000) r(s), range(2) q(t)`);

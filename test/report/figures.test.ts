@@ -154,7 +154,7 @@ describe('the page as a file', () => {
     expect(fitted(report)).toBe(report);
     const many = { ...report, runs: Array.from({ length: 12 }, () => report.runs).flat() };
     const { runs, notes } = fitted(many);
-    expect(notes.at(-1)).toMatch(/one point for every \d/);
+    expect(notes.at(-1)).toMatch(/one point, and its network one moment, for every \d/);
     const [before, after] = [report.runs[4]!, runs[4]!];
     const size = Number(/every (\d+)/.exec(notes.at(-1)!)![1]);
     expect(after.steps.step).toHaveLength(Math.ceil(before.steps.step.length / size));

@@ -45,7 +45,7 @@ function imageFormat(scope: Scope, shape: Shape): Format {
   return recorder.wanted(forward(scope, convolution(shape, [channels, channels, 1, 1], shape, pointwise)), 'src');
 }
 
-/** The value as images of that layout, where it is plain: norms of plain images are slow. */
+/** The value as images of that layout, if it is plain: norms of plain images are slow. */
 export function asImages(scope: Scope, x: Value): Stored {
   const current = scope.current(x);
   const shape = scope.shape(x);

@@ -99,7 +99,7 @@ export function blockedConv(
   return fromBlocks(graph, y, filters);
 }
 
-/** dx, where there is a fast way to it: stride 1, or the halving convolutions of residual networks. */
+/** dx, if there is a fast way to it: stride 1, or the halving convolutions of residual networks. */
 export function blockedGradInput(
   graph: Graph,
   dy: Operand,

@@ -5,7 +5,7 @@ type Links = readonly (readonly [number, number, number])[];
 
 const sum = (values: readonly number[]) => values.reduce((a, b) => a + b, 0);
 
-/** Factors of n that are at most k+1, largest first; undefined where n has a larger prime factor. */
+/** Factors of n that are at most k+1, largest first; undefined if n has a larger prime factor. */
 function smoothFactors(n: number, k: number): number[] | undefined {
   const factors: number[] = [];
   let rest = n;
