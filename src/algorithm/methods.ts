@@ -8,6 +8,7 @@ import { adaGossip, choco } from './methods/choco.ts';
 import { beer, lead } from './methods/compressed-tracking.ts';
 import { decentLam } from './methods/decentlam.ts';
 import { dpsgd } from './methods/dpsgd.ts';
+import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { hybrid } from './methods/hybrid.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
@@ -51,6 +52,7 @@ export const methods: readonly Method[] = [
   noLoCo,
   dFedAvg,
   dFedSam,
+  fedDkd,
 ] as unknown as readonly Method[];
 
 /** By its name or one of its other names. */

@@ -67,6 +67,7 @@ export class Places<M> {
       case 'mix':
         return action.sort === 'row' ? this.#move(action.into, this.#take()) : undefined;
       case 'gradient':
+      case 'distil':
       case 'adapt':
       case 'mean':
       case 'apply':
@@ -150,6 +151,8 @@ export interface Programs {
   readonly direction: boolean;
   /** Gradients are asked for a second time on the same batch. */
   readonly again: boolean;
+  /** The temperature at which models learn from others, if they do. */
+  readonly temperature: number | undefined;
   /** All replicas are equal and share one set of optimizer slots. */
   readonly common: boolean;
 }
@@ -162,6 +165,7 @@ export function programsOf(plan: Plan, wishes?: Wishes): Programs {
     update: kinds.has('update') || kinds.has('updateTogether'),
     direction: kinds.has('direction'),
     again: kinds.has('signal') || actions.some((action) => action.do === 'gradient' && action.again),
+    temperature: kinds.has('distil') ? (plan.scalars.temperature ?? 1) : undefined,
     common: kinds.has('updateTogether'),
   };
 }

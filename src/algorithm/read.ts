@@ -70,6 +70,13 @@ export function stagesOf(
             stages.push({ do: 'gradient', at, into: result, again: op === 'again' });
             return { name: result };
           }
+          case 'distil': {
+            if (of.length !== 2) fail(`distil takes two rows, the model and its teacher, got ${of.length}`);
+            const [at, teacher] = [rowOf(of[0]!), rowOf(of[1]!)];
+            const result = target('row');
+            stages.push({ do: 'distil', at, teacher, into: result });
+            return { name: result };
+          }
           case 'T': {
             const gradient = rowOf(one());
             const result = target('row');
@@ -121,7 +128,7 @@ export function stagesOf(
         const count = operations[op]?.length;
         if (count === undefined)
           fail(
-            `"${op}" is not a function; there are grad, again, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+            `"${op}" is not a function; there are grad, again, distil, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
         return { op, of: of.map((part) => flatten(part)) };

@@ -24,6 +24,8 @@ export interface Problem {
   /** What random rows start as. */
   readonly random?: Row;
   gradient(replica: number, at: Row, t: number): Row;
+  /** The gradient of how far the answers at a point are from those of a teacher. */
+  distil?(replica: number, at: Row, teacher: Row, t: number): Row;
   /** The optimizer: its direction, given gradient and parameters; keeps its own state by replica. */
   direction?(replica: number, gradient: Row, x: Row, t: number): Row;
   compress?(replica: number, values: Row, t: number): Row;
@@ -68,6 +70,12 @@ export function interpret(
         rows.set(
           stage.into,
           each((i) => problem.gradient(i, row(stage.at)[i]!, t)),
+        );
+        return;
+      case 'distil':
+        rows.set(
+          stage.into,
+          each((i) => problem.distil!(i, row(stage.at)[i]!, row(stage.teacher)[i]!, t)),
         );
         return;
       case 'direction':

@@ -8,6 +8,8 @@ import type { When } from './text.ts';
 export type Stage =
   /** `into` ← the gradient at row `at` of the step's batch; `again`: of the batch that was used last. */
   | { readonly do: 'gradient'; readonly at: string; readonly into: string; readonly again: boolean }
+  /** `into` ← the gradient at row `at` of how far what it answers to the step's batch is from what row `teacher` answers. */
+  | { readonly do: 'distil'; readonly at: string; readonly teacher: string; readonly into: string }
   /** `into` ← the direction in which the experiment's optimizer moves row x, given this gradient. */
   | { readonly do: 'direction'; readonly gradient: string; readonly into: string }
   /** An elementwise formula over rows, numbers and scalars. */
@@ -83,6 +85,8 @@ export function readsOf(stage: Stage): readonly string[] {
   switch (stage.do) {
     case 'gradient':
       return [stage.at];
+    case 'distil':
+      return [stage.at, stage.teacher];
     case 'direction':
       return [stage.gradient, 'x'];
     case 'set':
@@ -106,6 +110,7 @@ export function readsOf(stage: Stage): readonly string[] {
 export function writesOf(stage: Stage): readonly string[] {
   switch (stage.do) {
     case 'gradient':
+    case 'distil':
     case 'direction':
     case 'mix':
     case 'mean':

@@ -34,7 +34,7 @@ function entriesOf(matrix: Matrix): Mixing {
 }
 
 /** The problem's replicas in float32. */
-export function replicasOf({ gradient, direction, tensors }: Problem): Replicas {
+export function replicasOf({ gradient, direction, distil, tensors }: Problem): Replicas {
   const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
   const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
     direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);
@@ -58,6 +58,9 @@ export function replicasOf({ gradient, direction, tensors }: Problem): Replicas 
       descended(x, move(i, g, x, t), rate),
     direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
       Float32Array.from(move(i, g, x, t)),
+    async distil(i: number, t: number, from: Rows, teacher: Rows, to: Rows) {
+      to.write(i, Float32Array.from(distil!(i, at(from, i), at(teacher, i), t)));
+    },
     layout: tensors,
   } as unknown as Replicas;
 }

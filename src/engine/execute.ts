@@ -143,6 +143,10 @@ export class Executor {
       const outcome = await this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rows[at]!, out!));
       if (!again) this.outcomes.push(outcome);
     },
+    distil: async ({ action: { at, teacher }, rows, out }, i) => {
+      const work = () => this.#replicas.distil(i, this.#t, rows[at]!, rows[teacher]!, out!);
+      await this.#clock.time('compute', work);
+    },
     update: async ({ action, rows, out }, i) => {
       rows[action.gradient]!.read(i, this.#buffers.gradient);
       out!.write(i, await this.#optimize('update', rows.x!, i));

@@ -8,8 +8,10 @@ import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, up
 import { optimizer } from '../optim/optimizer.ts';
 import type { Transform } from '../optim/transform.ts';
 import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
+import { openDistiller } from './distil.ts';
 import type { Score } from './event.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
+import { copyOf } from './measure.ts';
 import { type PrivateMemory, PrivateRows, type Turn } from './private-rows.ts';
 
 /** What one replica's step found. */
@@ -30,6 +32,8 @@ export interface Replicas {
   gradient(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The same once more for the batch of this step, without any other trace; only if gradient and update are apart. */
   gradientAgain(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
+  /** The gradient of how far the answers of `from` to the batch of this step are from those of `teacher`, without any other trace. */
+  distil(replica: number, step: number, from: Rows, teacher: Rows, to: Rows): Promise<void>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
   update(
     replica: number,
@@ -155,6 +159,9 @@ export async function openReplicas(
   const place = (replica: number) => replica - first;
   const slotPlace = (replica: number) => (programs.common ? 0 : place(replica));
 
+  const { temperature } = programs;
+  const distiller =
+    temperature === undefined ? undefined : await openDistiller(backend, model, sizes, { temperature, seed });
   const tester = await openTest(backend, evalStep(model, feed.evaluationBatch), seed, model.sequential === true);
   const startState = initialise(step.state, seed);
   const key = memory.key as unknown as Int32Array;
@@ -208,12 +215,22 @@ export async function openReplicas(
       if (after !== undefined) stateOf(replica)!.set(after);
       return outcome;
     },
+    async distil(replica, at, from, teacher, to) {
+      const state = stateOf(replica)?.slice();
+      load(replica, at);
+      const { labels } = stepper;
+      const x = memory.x.subarray(0, (memory.x.length / memory.labels.length) * labels.length);
+      const size = (batch * labels.length) / memory.labels.length;
+      const [own, known] = [copyOf(from, replica), copyOf(teacher, replica)];
+      to.write(replica, await distiller!.gradient(size, replica, at, { x, labels, state }, own, known));
+      if (state !== undefined) stateOf(replica)!.set(state);
+    },
     update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
     direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
     privateRows: (replica) => ({ ...optimizers.slots?.of(slotPlace(replica)), ...rows.of(place(replica)) }),
     score: tester.score,
     async close() {
-      await Promise.all([...steppers.values(), optimizers, tester].map((opened) => opened.close()));
+      await Promise.all([...steppers.values(), optimizers, tester, distiller].map((opened) => opened?.close()));
     },
   };
 }

@@ -3,7 +3,7 @@ import { sizeOf } from '../base/shape.ts';
 import { descend, globalSquaredNorm, type Transform } from '../optim/transform.ts';
 import type { Buffers, Numbers } from '../tensor/backend.ts';
 import { gradients } from '../tensor/gradient.ts';
-import { mean, reshape, softmaxCrossEntropy, sum, topKCorrect } from '../tensor/operations.ts';
+import { add, div, mean, mul, reshape, softmax, softmaxCrossEntropy, sum, topKCorrect } from '../tensor/operations.ts';
 import { f32, i32, type Program, type TensorType } from '../tensor/program.ts';
 import { type Tensor, Trace } from '../tensor/trace.ts';
 import { type Model, tracing } from './context.ts';
@@ -62,6 +62,26 @@ export function gradientStep(model: Model, batchSize: number): Step {
     correct: sum(correct),
     gradientNorm2: globalSquaredNorm(raw),
   });
+}
+
+/** (params, state, x, labels) → (probabilities, losses): what a model answers, softened by a temperature. */
+export function teacherStep(model: Model, batchSize: number, temperature: number): Step {
+  const { logits, losses, finish } = forward(model, batchSize, false);
+  return finish.step({ probabilities: softmax(div(logits, temperature)), losses });
+}
+
+/**
+ * The gradient of the divergence from what another model answered, KL(p ‖ softmax(z/T)) on average over the batch, but for the entropy of p in its loss:
+ * (params, state, x, labels, target, key) → (gradient, loss), where target is the label's one-hot row minus p. With the cross entropy of
+ * the labels y, log Σ exp(z/T) = CE(z/T, y) + z_y/T, so no op is needed that training does not have.
+ */
+export function distilStep(model: Model, batchSize: number, temperature: number): Step {
+  const { trace, parameters, logits, labels, finish } = forward(model, batchSize, true);
+  const softened = div(logits, temperature);
+  const target = trace.input('target', f32(...logits.shape));
+  const loss = mean(add(softmaxCrossEntropy(softened, labels), sum(mul(target, softened), [1])));
+  const raw = gradients(loss, tensorsOf(parameters));
+  return finish.step({ ...named('gradient', finish.layouts().params, raw), loss });
 }
 
 /**

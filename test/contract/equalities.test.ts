@@ -41,6 +41,11 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
     ['powergossip', {}, { edges: ringEdges, random: new Float64Array(8) }],
     ['dpsgd', {}, { weights: (t) => (t === 0 ? alone : ring) }],
   ],
+  [
+    'FedDKD without distillation is local SGD',
+    ['feddkd', { distillations: 0, period: 4 }],
+    ['local-sgd', { period: 4 }],
+  ],
   ['D-PSGD without neighbours is local', ['dpsgd', {}, on(alone)], ['local-sgd', { period: never }]],
   [
     'DSGD-AC that averages fully is D-PSGD while communicating',

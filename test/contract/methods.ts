@@ -256,6 +256,13 @@ export const rows: readonly Row[] = [
     x0: [-0.13742849, 0.060035834, 0.049317166],
   },
   {
+    title: 'feddkd 4',
+    method: 'feddkd',
+    settings: { period: 4, distilRate: 0.1 },
+    figures: [0.116903049, 0.110754772, 0.022541269, 0, 0.02248078, 0],
+    x0: [-0.101359783, 0.055019396, 0.041636749],
+  },
+  {
     title: 'noloco 4',
     method: 'noloco',
     settings: { period: 4, mu: 0.9 },
