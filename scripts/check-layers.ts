@@ -62,7 +62,7 @@ export const layers: Readonly<Record<string, Layer>> = {
     from: ['base', 'topology', 'network', 'draw', 'algorithm', 'experiment', 'engine', 'store', 'metric'],
     npm: ['linkedom', 'protobufjs', 'sharp', 'yaml'],
   },
-  'report/figure': { from: ['base', 'draw', 'report'], npm: ['@observablehq/plot'], pure: true },
+  'report/figure': { from: ['base', 'network', 'draw', 'report'], npm: ['@observablehq/plot'], pure: true },
   'report/page': { from: ['report/figure'], pure: true },
   export: {
     from: [...['base', 'data', 'onnx', 'model', 'algorithm', 'experiment', 'engine', 'store', 'metric']],

@@ -13,7 +13,7 @@ import { collectiveOf } from '../network/collective.ts';
 import { buildNetwork, resolvedNetwork } from '../network/network.ts';
 import { presets } from '../network/presets.ts';
 import { type Course, criticalCycle, type Steady, steadyState } from '../network/steady.ts';
-import { rateText, timeText } from '../network/units.ts';
+import { rateText, timeText } from '../network/text.ts';
 import { contraction } from '../topology/contraction.ts';
 import { mostReplicas } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';

@@ -1,3 +1,4 @@
+import { timeText } from '../network/text.ts';
 import { differenceIn, isClear } from '../report/difference.ts';
 import { counts } from '../report/evidence.ts';
 import type { Comparison, Correlation, Estimate, Group, Report } from '../report/report.ts';
@@ -183,11 +184,42 @@ function scalings({ scaling, groups }: Report): Section[] {
   ];
 }
 
+/** When each network reaches an accuracy, for the middle target; the best is what to use there. */
+function networkTimes({ comparisons, groups, networks }: Report): Section[] {
+  return networks.flatMap(({ name, compute, groups: timed }) =>
+    comparisons.flatMap((comparison) => {
+      const targets = timed[comparison.groups[0]!]!.reached.map(({ accuracy }) => accuracy);
+      if (targets.length === 0) return [];
+      const best = targets.map((_, target) =>
+        Math.min(...comparison.groups.map((index) => timed[index]!.reached[target]!.seconds?.mean ?? Infinity)),
+      );
+      const cell = (index: number, target: number) => {
+        const { seconds, sentBytes, runs } = timed[index]!.reached[target]!;
+        if (seconds === null || sentBytes === null) return 'not reached';
+        const some = runs < groups[index]!.complete ? ` (${runs} of ${groups[index]!.complete})` : '';
+        return `${timeText(1e9 * seconds.mean, 3)} · ${bytes(sentBytes.mean)} · ${number(seconds.mean / best[target]!, 3)} ×${some}`;
+      };
+      return [
+        {
+          title: `Time to a test accuracy on ${name}, ${comparison.label}`,
+          headers: ['implementation', ...targets.map((target) => `${number(100 * target, 3)} %`)],
+          rows: comparison.groups.map((index) => [
+            groups[index]!.name,
+            ...targets.map((_, target) => cell(index, target)),
+          ]),
+          legend: `virtual time · sent by one replica · times the fastest; a step computes ${compute}`,
+        },
+      ];
+    }),
+  );
+}
+
 /** In short: of several scales, differences and costs only at the largest. */
 export const sectionsOf = (report: Report, short: boolean) => [
   ...results(report),
   ...scalings(report),
   ...differences(report, short).slice(short ? -1 : 0),
   ...costs(report).slice(short ? -1 : 0),
+  ...networkTimes(report),
   ...correlations(report),
 ];

@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { UserError } from '../base/error.ts';
 import { writeWhole } from '../base/file.ts';
+import { findNetworks } from '../experiment/network.ts';
 import { buildReport, newestTask, withoutRepeats } from '../report/build.ts';
 import { exportTables } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
@@ -11,6 +12,8 @@ import { reportMarkdown, reportText } from './report-text.ts';
 interface Options {
   readonly runs: string;
   readonly mixed?: true;
+  readonly network?: string;
+  readonly compute?: string;
   readonly md?: true;
   readonly json?: true;
   readonly html?: string;
@@ -44,6 +47,8 @@ export function command(): Command {
     )
     .addOption(runsOption())
     .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
+    .option('--network <names>', 'time the runs on these networks without training again, as in summit,10gbe,home')
+    .option('--compute <time>', 'with --network: time of one gradient and its step, as in 20ms; measured by default')
     .option('--md', 'print Markdown')
     .addOption(jsonOption('print everything as JSON, on one line'))
     .option('--html <file>', 'write a page with all figures that opens in any browser')
@@ -58,7 +63,10 @@ export function command(): Command {
       if (options.parquet && options.tables === undefined)
         throw new UserError('--parquet is for tables', { hint: 'say where to: --tables <folder> --parquet' });
       const runs = chosen(words, options.runs);
-      const report = await buildReport(runs, options);
+      if (options.compute !== undefined && options.network === undefined)
+        throw new UserError('--compute is for networks', { hint: 'say which: --network 10gbe --compute 20ms' });
+      const networks = options.network === undefined ? [] : findNetworks(options.network);
+      const report = await buildReport(runs, { ...options, networks });
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);
       if (options.tables !== undefined) {

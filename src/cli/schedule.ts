@@ -9,7 +9,7 @@ import { mostExactStops } from '../network/assign/path.ts';
 import type { ScheduleProblem } from '../network/assign/problem.ts';
 import { assign, listedCost, randomCosts } from '../network/assign/search.ts';
 import { readSchedule } from '../network/assign/settings.ts';
-import { timeText } from '../network/units.ts';
+import { timeText } from '../network/text.ts';
 import { jsonOption } from './options.ts';
 import { fields, number, table, textWidth, wrap } from './print.ts';
 

@@ -4,7 +4,8 @@ import { baseNs, computeTimes, devicesOf } from './devices.ts';
 import { kilometres } from './kinds/distance.ts';
 import { buildNetwork, findPreset, type NetworkSettings, namedNetwork, resolvedNetwork } from './network.ts';
 import { presets } from './presets.ts';
-import { bytesPerSecond, nanoseconds, rateText, timeText, transferNs } from './units.ts';
+import { rateText, timeText } from './text.ts';
+import { bytesPerSecond, nanoseconds, transferNs } from './units.ts';
 
 describe('units', () => {
   it('bits are not bytes', () => {

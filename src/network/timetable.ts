@@ -85,8 +85,9 @@ export class Timetable {
    * One step: its own number, which noise is drawn by, what it does, and whom replicas hear.
    *
    * @param gossips averagings with the neighbours in this step: more than its pattern has are made by consensus control, one after the other
+   * @param measured whether control measured the distance after each of them, for which all wait for all
    */
-  step(t: number, pattern: Pattern, hearing: Hearing, gossips = 1): void {
+  step(t: number, pattern: Pattern, hearing: Hearing, gossips = 1, measured = false): void {
     const { n } = this.#network;
     const { finished } = this.state;
     this.#watcher.step?.(t);
@@ -97,9 +98,12 @@ export class Timetable {
     for (const work of pattern.work) this.#carryOut(t, work, hearing(0));
     finished.set(this.computed);
     for (const row of pattern.kept) later(finished, this.#row(row));
+    // First each gets a part of the mean row and two sums, which is half a mean; then a sum is enough.
+    if (measured) this.#meet(pattern.rowBytes);
     for (let gossip = 1; gossip < gossips; gossip++) {
       this.#ready.set(finished);
       later(finished, this.#exchange(hearing(gossip), pattern.rowBytes));
+      if (measured) this.#meet(16);
     }
     for (let i = 0; i < n; i++)
       if (!(finished[i]! <= mostNs))
@@ -109,6 +113,18 @@ export class Timetable {
             hint: 'use a faster network or device, or fewer steps',
           },
         );
+  }
+
+  /** All wait for the last, and for half of a mean of so many bytes. */
+  #meet(bytes: number): void {
+    const { finished } = this.state;
+    finished.fill(finished.reduce((most, time) => Math.max(most, time), 0) + Math.round(this.#meanNs(bytes) / 2));
+  }
+
+  #meanNs(bytes: number): number {
+    const ns = this.#means.get(bytes) ?? collectiveOf(this.#network, bytes).ns;
+    this.#means.set(bytes, ns);
+    return ns;
   }
 
   #row(row: number): Float64Array {
@@ -168,8 +184,7 @@ export class Timetable {
   #meanEnd({ bytes, from, gradient }: Extract<Work, { do: 'mean' }>, t: number): number {
     const { buckets } = this.#network;
     const parts = gradient ? buckets : 1;
-    const ns = this.#means.get(bytes / parts) ?? collectiveOf(this.#network, bytes / parts).ns;
-    this.#means.set(bytes / parts, ns);
+    const ns = this.#meanNs(bytes / parts);
     const there = this.#row(from);
     const last = there.reduce((most, time) => Math.max(most, time), 0);
     let end = parts === 1 ? last + ns : 0;

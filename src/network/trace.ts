@@ -119,7 +119,7 @@ export function criticalPath(happenings: readonly Happening[], finished: Float64
     } else if (one.what === 'mean') {
       path.push({ what: 'mean', step, replica, start: one.start, end: one.end });
       time = one.start;
-      const last = happenings.slice(0, index).findLast((each) => each.what === 'compute' && each.end === time);
+      const last = happenings.slice(0, index).find((each) => each.what === 'compute' && each.end === time);
       if (last?.what === 'compute') replica = last.replica;
     } else if (one.what === 'message' && one.to === replica) {
       const source = originOf(happenings, index);

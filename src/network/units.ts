@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { number as shown } from '../base/format.ts';
 
 /**
  * Quantities with their unit, as a person writes them: rates in bits (`10Gb/s`) or bytes (`23GB/s`) per second, sizes in bytes, times in s, ms, us or ns. A
@@ -75,24 +74,3 @@ export const nanoseconds = (time: string): number => checked(timeQuantity, time)
 /** How long so many bytes take, in whole nanoseconds. */
 export const transferNs = (bytes: number, rate: number): number =>
   rate === Number.POSITIVE_INFINITY ? 0 : Math.round((bytes * 1e9) / rate);
-
-/** A time as people read it: `20 µs`, `1.76 ms`, `54.7 s`. */
-export function timeText(ns: number, digits = 4): string {
-  const [unit, size] = (
-    [
-      ['ns', 1],
-      ['µs', 1e3],
-      ['ms', 1e6],
-      ['s', 1e9],
-    ] as const
-  ).findLast(([, size]) => ns >= size) ?? ['ns', 1];
-  return `${shown(ns / size, digits)} ${unit}`;
-}
-
-/** A rate as people read it, in bits: `10 Gb/s`. */
-export function rateText(rate: number): string {
-  if (rate === Number.POSITIVE_INFINITY) return 'no limit';
-  const bits = 8 * rate;
-  const power = Math.max(0, Math.min(4, Math.floor(Math.log10(bits) / 3)));
-  return `${shown(bits / 1000 ** power, 4)} ${['', 'k', 'M', 'G', 'T'][power]}b/s`;
-}

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { isDeepStrictEqual } from 'node:util';
 import { UserError } from '../base/error.ts';
 import { byContent } from '../experiment/files.ts';
+import type { NamedNetwork } from '../experiment/network.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { liveSeriesOf, readLive } from '../metric/live.ts';
 import { readSeries } from '../metric/series.ts';
@@ -14,12 +15,16 @@ import { observe } from './observe.ts';
 import type { Report, RunReport } from './report.ts';
 import { type Member, runReport } from './run.ts';
 import { describe, differences, subjectOf, taskOf } from './settings.ts';
+import { commonCompute, virtualReport } from './virtual.ts';
 
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
   readonly mixed?: boolean | undefined;
   /** With runs that are going on, as far as they are. */
   readonly live?: boolean | undefined;
+  /** Networks that the runs are timed on, and the time of a step there; by default what the runs took on their own machine. */
+  readonly networks?: readonly NamedNetwork[] | undefined;
+  readonly compute?: string | undefined;
 }
 
 /** All that these runs tell, as plain data. */
@@ -32,11 +37,11 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const scales = new Set(parts.map(({ experiment }) => experiment.replicas));
   const sets = comparable(parts);
   let first = 0;
+  const targets = (index: number) => targetsOf(sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!));
   const groups = parts.map((part, index) => {
     const name = implementations[index]!;
     const label = `${name}${scales.size > 1 ? `, n = ${part.experiment.replicas}` : ''}`;
-    const peers = sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!);
-    const group = groupOf(part, name, label, first, targetsOf(peers));
+    const group = groupOf(part, name, label, first, targets(index));
     first += part.members.length;
     return group;
   });
@@ -51,6 +56,9 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
     comparisons,
     scaling,
     observations: observe({ runs, groups, comparisons, scaling }),
+    networks: (options.networks ?? []).map((found) =>
+      virtualReport(found, commonCompute(members, options.compute), parts, targets),
+    ),
   };
 }
 

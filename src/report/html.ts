@@ -11,7 +11,7 @@ import { picturesOf } from './picture.ts';
 import type { Observation, Report } from './report.ts';
 import { commands, type Recipe, recipes } from './reproduce.ts';
 import { style } from './style.ts';
-import { cost, dash, differences, mark, summary } from './tables.ts';
+import { cost, dash, differences, mark, networkTimes, summary } from './tables.ts';
 
 /** The page's program with all it needs, made by the build; from sources and from the package it is in the same place. */
 const bundle = new URL('../../dist/report/page.js', import.meta.url);
@@ -215,6 +215,7 @@ ${summary(report)}
 ${differences(report)}
 ${observations(report)}
 ${cost(report)}
+${networkTimes(report)}
 ${drawings(report)}
 ${machine(report)}
 ${experiment(all)}

@@ -4,7 +4,9 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Control } from '../metric/control.ts';
 import type { Correlation } from '../metric/correlation.ts';
 import type { Estimate } from '../metric/estimate.ts';
+import type { LinkUse } from '../metric/retime.ts';
 import type { RunSummary } from '../metric/summary.ts';
+import type { Happening, Segment } from '../network/trace.ts';
 import type { MachineContext } from '../store/context.ts';
 
 export type { Correlation, Estimate };
@@ -25,6 +27,45 @@ export interface Report {
   /** Every implementation over the number of replicas; empty with one scale. */
   readonly scaling: readonly Scaling[];
   readonly observations: readonly Observation[];
+  /** The same runs on networks that were asked for. */
+  readonly networks: readonly VirtualReport[];
+}
+
+/** Stored runs on a network: their virtual times. */
+export interface VirtualReport {
+  readonly name: string;
+  /** The time of a step on its devices. */
+  readonly compute: string;
+  /** One for each run of the report. */
+  readonly runs: readonly RetimedRun[];
+  /** One for each group. */
+  readonly groups: readonly RetimedGroup[];
+}
+
+export interface RetimedRun {
+  /** At the evaluations: steps done, and virtual seconds. */
+  readonly step: readonly number[];
+  readonly seconds: readonly number[];
+  /** Virtual seconds of the whole run. */
+  readonly total: number;
+  /** By replica: the share of its time that it does not compute. */
+  readonly waiting: readonly number[];
+  /** Empty unless it is the first run of its group, with few enough replicas to draw. */
+  readonly links: readonly LinkUse[];
+  readonly happenings: readonly Happening[];
+  readonly path: readonly Segment[];
+}
+
+export interface RetimedGroup {
+  /** Virtual seconds of the whole run. */
+  readonly seconds: Estimate | null;
+  /** At the first evaluation that reaches each target of the comparison; null: never. */
+  readonly reached: readonly {
+    readonly accuracy: number;
+    readonly seconds: Estimate | null;
+    readonly sentBytes: Estimate | null;
+    readonly runs: number;
+  }[];
 }
 
 type Column = readonly (number | null)[];

@@ -140,4 +140,46 @@ export function cost(report: Report): Markup | string {
 and time of training without evaluation. Accuracy is known at evaluations alone.</p></section>`;
 }
 
+/** When each implementation reaches the accuracies on each network; the fastest is marked. */
+export function networkTimes(report: Report): Markup | string {
+  const { comparisons, groups, networks } = report;
+  const tables = comparisons.flatMap(({ label, groups: members }, index) => {
+    const targets = networks
+      .slice(0, 1)
+      .flatMap(({ groups: timed }) => timed[members[0]!]!.reached.map(({ accuracy }) => percentOf(accuracy)));
+    if (targets.length === 0) return [];
+    const rows = networks.flatMap(({ name, groups: timed }) => {
+      const least = targets.map((_, target) =>
+        Math.min(...members.map((group) => timed[group]!.reached[target]!.seconds?.mean ?? Number.POSITIVE_INFINITY)),
+      );
+      const cells = (group: number) =>
+        timed[group]!.reached.map(({ seconds: time, sentBytes }, target) => {
+          if (time === null) return html`<td colspan="2" class="never">not reached</td>`;
+          const best = time.mean === least[target];
+          return html`<td${new Markup(best ? ' class="best"' : '')}>${seconds(time.mean)}<small>${short(time.mean / least[target]!)} ×</small></td><td>${known(sentBytes, bytes)}</td>`;
+        });
+      const heading = html`<tr class="scale"><th colspan="${1 + 2 * targets.length}" scope="colgroup">${name}</th></tr>`;
+      return [
+        heading,
+        ...members.map(
+          (group) =>
+            html`<tr><th scope="row">${mark(report, groups[group]!.name)} ${groups[group]!.name}</th>${cells(group)}</tr>`,
+        ),
+      ];
+    });
+    const name = `Time to an accuracy on networks, ${label}`;
+    return [
+      html`<div class="card scroll" tabindex="0" role="region" aria-label="${name}" data-comparison="${index}"><table>
+<thead><tr><th scope="col" rowspan="2">${comparisons.length > 1 ? label : 'implementation'}</th>${targets.map((target) => html`<th scope="colgroup" colspan="2" class="target">${target}</th>`)}</tr>
+<tr>${targets.map(() => html`<th scope="col">virtual time</th><th scope="col">sent</th>`)}</tr></thead>
+<tbody>${rows}</tbody></table></div>`,
+    ];
+  });
+  if (tables.length === 0) return '';
+  const compute = networks.map((network) => `${network.name} ${network.compute}`).join(', ');
+  return html`<section aria-labelledby="networks"><h2 id="networks">Time to an accuracy on networks</h2>${tables}
+<p class="hint">The same runs, timed on each network without training again: virtual time at the first evaluation that reaches the accuracy, times the fastest on that network, and bytes sent by one replica.
+Bold is the fastest. Compute time of a step: ${compute}.</p></section>`;
+}
+
 const percentOf = (share: number) => `${number(100 * share, 3)} %`;
