@@ -61,9 +61,9 @@ function requireRanks({ name, replicas, algorithm }: Experiment, place: RankPlac
     });
   if (place.survive && !factsOf(algorithm).survivesLoss)
     throw new UserError(
-      `${name}: the ${nameOf(algorithm)} algorithm needs all ranks, it cannot survive the loss of one`,
+      `${name}: the ${nameOf(algorithm)} algorithm cannot continue without a lost rank: it keeps rows that would be wrong without its replicas, or keeps all replicas equal`,
       {
-        hint: 'leave out --survive; a run that was cut off is resumed with: dbench run --resume',
+        hint: 'leave out --survive, and resume a run that was cut off with: dbench run --resume; or use a method that keeps nothing but the parameters, such as dpsgd',
       },
     );
 }
