@@ -115,12 +115,12 @@ describe('rows that one memory cannot hold', () => {
 
 describe('more ranks than cores', () => {
   needing({ 'mpirun.openmpi': 'openmpi-bin' })(
-    '48 replicas as 48 ranks',
+    '32 replicas as 32 ranks',
     async () => {
-      const settings = { ...small, replicas: 48, epochs: 1, data: { ...small.data, train: 48 * 8 * 20 } };
+      const settings = { ...small, replicas: 32, epochs: 1, data: { ...small.data, train: 32 * 8 * 20 } };
       writeFileSync(join(folder, 'many.yaml'), JSON.stringify({ ...settings, topology: { kind: 'exponential' } }));
       const args = ['run', 'many.yaml', '--json'];
-      const launcher = [...mpirun('openmpi', 48), '--mca', 'mpi_yield_when_idle', '1'];
+      const launcher = [...mpirun('openmpi', 32), '--mca', 'mpi_yield_when_idle', '1'];
       const found = await dbench(args, folder, launcher);
       expect(shasOf(found)).toEqual(await threadsOf(args));
       expect(JSON.parse(found.stdout)[0].steps).toBe(20);
