@@ -1,6 +1,9 @@
 import type { Pattern, Work } from '../network/pattern.ts';
 import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
+import { spanBytes } from './function.ts';
+import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
+import { type Sizes, vector } from './traffic.ts';
 
 const floatBytes = 4;
 
@@ -13,8 +16,8 @@ const floatBytes = 4;
  */
 export function patternOf(
   plan: Plan,
-  { actions }: Pick<StepActions, 'actions'>,
-  { columns, compressedBytes }: { readonly columns: number; readonly compressedBytes: number },
+  { actions, scalars }: Pick<StepActions, 'actions' | 'scalars'>,
+  { columns, tensors = [vector(columns)], compressedBytes }: Pick<Sizes, 'columns' | 'tensors' | 'compressedBytes'>,
 ): Pattern {
   const numbers = new Map<string, number>();
   const row = (name: string) => {
@@ -23,6 +26,8 @@ export function patternOf(
   };
   const rowBytes = columns * floatBytes;
   const work: Work[] = [];
+  /** Rows of which only a part is sent, and its bytes. */
+  const parts = new Map<string, number>();
   const received = new Set<string>();
   const computed = new Set<string>();
   for (const action of actions) {
@@ -43,6 +48,7 @@ export function patternOf(
       case 'probe':
         break;
       case 'gradient':
+      case 'distil':
       case 'adapt':
         work.push({ do: 'compute', from: reads, into: row(action.into) });
         break;
@@ -57,7 +63,8 @@ export function patternOf(
         const [before] = work.splice(joins, 1) as Extract<Work, { do: 'gossip' }>[];
         // Of edges, each neighbour gets the rows of one set.
         const share = typeof action.by === 'number' ? plan.sets : 1;
-        const bytes = (before?.bytes ?? 0) + (action.sort === 'row' ? rowBytes : floatBytes) / share;
+        const whole = action.sort === 'row' ? rowBytes : floatBytes;
+        const bytes = (before?.bytes ?? 0) + (parts.get(action.from) ?? whole) / share;
         work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows] });
         received.add(action.into);
         break;
@@ -85,8 +92,12 @@ export function patternOf(
       default:
         for (const name of writesOf(action)) work.push({ do: 'local', from: reads, into: row(name) });
     }
+    if (action.do === 'apply') {
+      const spans = rowFunctions[action.name]!.spans?.({ tensors, scalar: (name) => scalars.get(name)! });
+      if (spans !== undefined) parts.set(action.into, spanBytes(spans));
+    }
     for (const name of writesOf(action)) {
-      if (action.do === 'gradient') computed.add(name);
+      if (action.do === 'gradient' || action.do === 'distil') computed.add(name);
       else computed.delete(name);
     }
   }

@@ -20,6 +20,9 @@ export interface Sizes {
   readonly compressedBytes: number;
 }
 
+/** Parameters of which no more is known than how many they are. */
+export const vector = (size: number): TensorPlace => ({ offset: 0, size, shape: [size] });
+
 const floatBytes = 4;
 const doubleBytes = 8;
 
@@ -66,7 +69,7 @@ export function distanceTraffic(n: number, columns: number, meanKnown: boolean):
 export function trafficOf(
   plan: Plan,
   { actions, scalars }: StepActions,
-  { replicas, degree, columns, tensors = [], compressedBytes }: Sizes,
+  { replicas, degree, columns, tensors = [vector(columns)], compressedBytes }: Sizes,
 ): Traffic {
   let [bytes, messages] = [0, 0];
   const scalar = (name: string) => scalars.get(name)!;

@@ -8,7 +8,7 @@ export const fedDkd = method({
   aliases: ['fed-dkd'],
   title: 'FedDKD',
   summary: 'local steps, the exact mean, then a few steps in which the mean learns what the local models answer',
-  paper: 'Li, Chen, Lu, FedDKD: federated learning with decentralized knowledge distillation, 2022',
+  paper: 'Li, Chen, Lu, FedDKD: federated learning with decentralized knowledge distillation, arXiv 2205.00706, 2022',
   settings: {
     period: every(8, 'means'),
     distillations: z.int().min(0).default(3).describe('steps towards the local models after each mean'),
