@@ -115,10 +115,11 @@ function check(
   try {
     const result = problemsOf(runSchema, moved(settings, point));
     if ('problems' in result) return result;
-    const { data, topology, algorithm, replicas, seed } = result.value;
+    const { data, model, topology, algorithm, replicas, seed } = result.value;
     const run = {
       ...result.value,
       data: hashData ? pinned(data) : data,
+      model: pinned(model),
       topology: withRounds(pinned(topology), replicas, seed),
       algorithm: withMethod(algorithm),
     };

@@ -99,7 +99,7 @@ export function importedModel(file: OnnxFile, settings: OnnxSettings, task: Task
   const { kind, init, frozen, batchAxis } = settings;
   const { isText, shape, exported } = portsOf(file, settings);
   checkOps(file);
-  const isTextTask = task.shape.length === 0 || (isText && task.shape.length === 1);
+  const isTextTask = task.shape.length === 0 || (isText && String(task.shape) === String(shape));
   if (isText !== isTextTask || (!isText && sizeOf(shape) !== sizeOf(task.shape)))
     throw new UserError(
       `${file.path} takes ${isText ? 'tokens' : 'samples of'} [${shape}], but the data are ${isTextTask ? 'text' : `samples of [${task.shape}]`}`,

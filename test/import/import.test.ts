@@ -2,8 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { sha256Of } from '../../src/base/content.ts';
 import { Random } from '../../src/base/random.ts';
 import { parse } from '../../src/base/schema.ts';
+import { loadExperiment } from '../../src/experiment/experiment.ts';
 import { importSummary } from '../../src/model/import/summary.ts';
 import { initialise } from '../../src/model/layout.ts';
 import { buildModel, modelSchema } from '../../src/model/models.ts';
@@ -158,6 +160,17 @@ describe('mistakes', () => {
     );
     expect(() => step({ path, sha256: '0'.repeat(64) })).toThrow(/has changed: its SHA-256 is/);
   });
+});
+
+it('the content of the file is part of the run', () => {
+  const path = exported('import-gpt');
+  const model = `model: { kind: onnx, path: ${path} }`;
+  const file = written(
+    'own.yaml',
+    `replicas: 2\ndata: { kind: shakespeare }\n${model}\nname: own\nbatch: 2\nepochs: 1\ntopology: { kind: ring }\nlearningRate: { base: 1 }\n`,
+  );
+  const [run] = loadExperiment(file, []);
+  expect(run!.model).toMatchObject({ path, sha256: sha256Of(exportedFiles.get('import-gpt')!) });
 });
 
 it('says what is in a file', () => {
