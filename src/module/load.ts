@@ -3,7 +3,7 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import type { AlgorithmSettings } from '../algorithm/choose.ts';
 import { compressorSchema } from '../algorithm/compressors.ts';
 import { planFacts } from '../algorithm/facts.ts';
-import { planOf } from '../algorithm/method.ts';
+import { type Plan, planOf } from '../algorithm/method.ts';
 import { methodFrom, type OwnMethod } from '../algorithm/own.ts';
 import { requireSha256, sha256Of } from '../base/content.ts';
 import { UserError } from '../base/error.ts';
@@ -85,6 +85,16 @@ function answerOf({ path, sha256 }: Named, rest: Omit<Question, 'text' | 'typesc
 
 type Settings = { readonly kind: string; readonly [setting: string]: unknown };
 
+/** Its formulas, read; a mistake in them names the module. */
+function planIn(path: string, method: OwnMethod): Plan {
+  try {
+    return planOf(methodFrom(method));
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    throw new UserError(`the module ${path}: ${error.message}`, { cause: error });
+  }
+}
+
 /** The algorithm with the method that its module exports, if it names one. */
 export function withMethod<T extends AlgorithmSettings>(algorithm: T): T {
   if (algorithm.kind !== 'module') return algorithm;
@@ -94,7 +104,7 @@ export function withMethod<T extends AlgorithmSettings>(algorithm: T): T {
     settings: object;
     method: OwnMethod;
   };
-  const { compresses } = planFacts(planOf(methodFrom(given.method)));
+  const { compresses } = planFacts(planIn(path, given.method));
   if (!compresses && compressor !== undefined)
     throw new UserError(`algorithm.compressor: the module ${path} sends no compressed message; leave it out`);
   const compressing = compresses ? { compressor: compressor ?? compressorSchema.parse({ kind: 'top-k' }) } : {};

@@ -44,25 +44,25 @@ export default method({
 const plain = `export default { name: 'mine', settings: { beta: 0.9 }, rows: { m: 'zero' }, needs: ['doubly'],
   step: 'm = beta*m + grad(x); x = W(x - eta*m)' };`;
 const mine = { algorithm: { kind: 'module', path: 'mine.ts', beta: 0.5 } };
-const checksum = (text: string) => /^ *a-\w+ +([0-9a-f]{64})$/m.exec(text)?.[1];
 
 describe('a method of one’s own', () => {
   it('in TypeScript and as plain data gives the bits of the built-in one, and a changed module is another run', async () => {
     write('mine.ts', typed);
     write('plain.mjs', plain);
-    experiment({ optimizer: { kind: 'sgd', momentum: 0.5 } });
-    const built = checksum((await dbench('run', 'study/a.json', '--checksums')).stdout);
-    experiment(mine);
-    const own = await dbench('run', 'study/a.json', '--checksums');
-    expect(own.stderr).toContain('complete');
-    expect(checksum(own.stdout)).toBe(built);
-    experiment({ algorithm: { kind: 'module', path: 'plain.mjs', beta: 0.5 } });
-    expect(checksum((await dbench('run', 'study/a.json', '--checksums')).stdout)).toBe(built);
-    // The same again is known; a changed text is not, although it says the same.
-    experiment(mine);
-    expect((await dbench('run', 'study/a.json', '--continue')).stderr).toContain('1 done before');
+    experiment({
+      compare: [
+        { name: 'built', optimizer: { kind: 'sgd', momentum: 0.5 } },
+        { name: 'typed', ...mine },
+        { name: 'plain', algorithm: { kind: 'module', path: 'plain.mjs', beta: 0.5 } },
+      ],
+    });
+    const runs = JSON.parse((await dbench('run', 'study/a.json', '--json')).stdout) as { paramsSha256: string }[];
+    expect(new Set(runs.map(({ paramsSha256 }) => paramsSha256)).size).toBe(1);
+    // What is as before is known; a changed text is not, although it says the same.
     write('mine.ts', `${typed}\n// changed`);
-    expect((await dbench('run', 'study/a.json', '--continue')).stderr).toContain('0 done before');
+    expect((await dbench('run', 'study/a.json', '--continue')).stderr).toContain(
+      '2 done before, 0 to resume, 1 to start',
+    );
   });
 
   it('is resumed and reported from what the run keeps, when the module is gone', async () => {
@@ -139,7 +139,11 @@ const wrong: readonly (readonly [what: string, text: string, says: RegExp])[] = 
     /the name "eta" is reserved/,
   ],
   ['is no TypeScript', `export default { name: `, /its TypeScript cannot be read: ./],
-  ['has a formula that is none', `export default { name: 'a', step: 'x = W(x' }`, /line 1: expected "\)"/],
+  [
+    'has a formula that is none',
+    `export default { name: 'a', step: 'x = W(x' }`,
+    /the module .*8.ts: method a: line 1: expected "\)"/,
+  ],
   ['has no export', `const a = 1;`, /it must export a method/],
   [
     'imports a file beside it',
