@@ -68,11 +68,19 @@ export const layers: Readonly<Record<string, Layer>> = {
     from: [...['base', 'data', 'onnx', 'model', 'algorithm', 'experiment', 'engine', 'store', 'metric']],
     npm: ['yaml'],
   },
+  live: {
+    from: ['base', 'topology', 'experiment', 'store', 'metric', 'report', 'report/figure'],
+    npm: ['zod'],
+  },
+  'live/page': {
+    from: ['base', 'experiment', 'store', 'report', 'report/figure', 'report/page', 'live'],
+    pure: true,
+  },
   cli: {
     from: [
       ...['base', 'topology', 'draw', 'network', 'data', 'onnx', 'onednn', 'backends.ts', 'optim', 'model'],
       ...['transport', 'algorithm', 'module', 'experiment', 'engine', 'contract', 'store', 'metric', 'run.ts'],
-      ...['carry-out.ts', 'bench', 'report', 'export'],
+      ...['carry-out.ts', 'bench', 'report', 'export', 'live'],
     ],
     npm: ['commander', 'yaml', 'zod'],
   },

@@ -28,6 +28,10 @@ export const commands: Readonly<Record<string, Row>> = {
     summary: 'take a trained model away: safetensors, ONNX, a model card',
     load: () => import('./export.ts'),
   },
+  serve: {
+    summary: 'a page that follows all runs, shows the network, starts and stops',
+    load: () => import('./serve.ts'),
+  },
   topology: {
     summary: 'what a communication topology offers, before any training',
     load: () => import('./topology.ts'),

@@ -6,6 +6,7 @@ import { wholeNumber } from '../base/whole-number.ts';
 import { loadExperiment, loadPlan, type Planned } from '../experiment/experiment.ts';
 import { identityOf } from '../store/identity.ts';
 import { findRun, type Run, readContext, standing } from '../store/runs.ts';
+import { launcherOf } from '../transport/mpi/launcher.ts';
 import { type CommandOptions, carryOutJob, type Job } from './carry-out.ts';
 import { launchedOption, launchOption, retriesOption } from './launch.ts';
 import { backendOption, jsonOption, runsOption, setOption, timeoutOption, transportOption } from './options.ts';
@@ -15,6 +16,7 @@ interface Options extends CommandOptions {
   readonly set: string[];
   readonly resume?: string;
   readonly continue?: true;
+  readonly watch?: true;
 }
 
 function common(command: Command): Command {
@@ -40,6 +42,7 @@ function common(command: Command): Command {
     .addOption(launchedOption())
     .addOption(backendOption())
     .addOption(runsOption())
+    .option('--watch', 'serve a page that follows the run, and print its address')
     .option('--checksums', 'print the SHA-256 of each run’s parameters')
     .addOption(jsonOption());
 }
@@ -86,6 +89,13 @@ const resumeOne = (id: string, file: string | undefined, options: Options) =>
 const named = (options: Options): Options =>
   options.launch === undefined ? options : { ...options, launched: randomUUID() };
 
+/** Of ranks that a launcher started the first alone, and not again those that a command with --launch started. */
+async function watched({ watch, runs, launched, launch }: Options): Promise<void> {
+  const rank = launcherOf(process.env)?.rank ?? 0;
+  if (watch && rank === 0 && (launched === undefined || launch !== undefined))
+    (await import('./serve.ts')).serveBeside(runs);
+}
+
 export function command(): Command {
   return common(
     new Command('run').argument('[experiment]', 'a file in YAML or JSON, or the name of one that comes with DBench'),
@@ -93,6 +103,7 @@ export function command(): Command {
     .addOption(new Option('--resume <id>', 'resume a run that was interrupted').conflicts('continue'))
     .action(async (file: string | undefined, given: Options) => {
       const options = named(given);
+      await watched(options);
       if (options.resume !== undefined) return resumeOne(options.resume, file, options);
       if (file === undefined)
         throw new UserError('the experiment is missing', {
@@ -109,6 +120,7 @@ export function compareCommand(): Command {
     new Command('compare').argument('[experiment]', 'a file or name, as in run; the quickstart by default'),
   ).action(async (file: string | undefined, given: Options) => {
     const options = named(given);
+    await watched(options);
     await runAll(() => {
       // Ranks that another process launched need not repeat it.
       if (file === undefined && given.launched === undefined)

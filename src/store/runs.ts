@@ -35,6 +35,9 @@ const at = (root: string, id: string, experiment: Experiment): Run => ({
   database: join(root, id, 'events.duckdb'),
 });
 
+/** The run of this very name; refused if it cannot be read. */
+export const openRun = (root: string, id: string): Run => at(root, id, experimentIn(join(root, id)));
+
 const idOf = (experiment: Experiment) => `${experiment.name}-${fingerprintOf(identityOf(experiment))}`;
 
 /** Whether the folder is new: of two processes that want it only one makes it. */

@@ -31,6 +31,8 @@ export interface Choice {
   readonly options: readonly { readonly value: string; readonly label: string }[];
   /** Each option becomes a file of its own when figures are exported. */
   readonly each?: true;
+  /** Its options follow each other, as points in time do: chosen by a slider. The last one holds until then. */
+  readonly slider?: true;
 }
 
 export type Choices = Readonly<Record<string, string>>;
@@ -52,7 +54,7 @@ export interface Figure {
 
 /** What is chosen unless the reader chooses. */
 export function defaults(choices: readonly Choice[]): Choices {
-  return Object.fromEntries(choices.map(({ id, options }) => [id, options[0]!.value]));
+  return Object.fromEntries(choices.map(({ id, options, slider }) => [id, options.at(slider ? -1 : 0)!.value]));
 }
 
 /** In the order of the report: colours and symbols go by it. */

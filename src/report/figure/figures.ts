@@ -7,6 +7,9 @@ import { gantt } from './gantt.ts';
 import { heatmap } from './heatmap.ts';
 import { learning } from './learning.ts';
 import { links } from './links.ts';
+import { network } from './network.ts';
+import { phasesFigure } from './phases.ts';
+import { progress } from './progress.ts';
 import { rank } from './rank.ts';
 import { scaling } from './scaling.ts';
 import { topologies } from './topologies.ts';
@@ -30,5 +33,8 @@ export const figures: readonly Figure[] = [
   rank,
   heatmap,
   distance,
+  network,
   topologies,
+  phasesFigure,
+  progress,
 ];

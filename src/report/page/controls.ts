@@ -3,7 +3,7 @@ import type { Choice, Choices } from '../figure/figure.ts';
 /** Up to here options stand side by side; more are in a list. */
 const mostSegments = 5;
 
-function make<K extends keyof HTMLElementTagNameMap>(
+export function make<K extends keyof HTMLElementTagNameMap>(
   name: K,
   properties: Partial<HTMLElementTagNameMap[K]>,
   ...children: (Node | string)[]
@@ -31,6 +31,20 @@ function list(name: string, { label, options }: Choice, value: string, choose: (
   return make('label', { className: 'pick' }, label, select);
 }
 
+function slider(name: string, { label, options }: Choice, value: string, choose: (value: string) => void): Node {
+  const at = options.findIndex((option) => option.value === value);
+  const input = make('input', { type: 'range', name, min: '0', max: String(options.length - 1), value: String(at) });
+  const said = make('output', {}, options[at]!.label);
+  input.setAttribute('aria-valuetext', options[at]!.label);
+  input.addEventListener('input', () => {
+    const option = options[input.valueAsNumber]!;
+    said.textContent = option.label;
+    input.setAttribute('aria-valuetext', option.label);
+    choose(option.value);
+  });
+  return make('label', { className: 'pick slider' }, label, input, said);
+}
+
 const offers = (offered: readonly Choice[]) => JSON.stringify(offered);
 
 /** What can be chosen for a figure; left as it is, focus included, if the same is on offer as before. */
@@ -46,7 +60,7 @@ export function controls(
   panel.dataset.offers = offers(worth);
   panel.replaceChildren(
     ...worth.map((choice) => {
-      const kind = choice.options.length <= mostSegments ? segments : list;
+      const kind = choice.slider ? slider : choice.options.length <= mostSegments ? segments : list;
       return kind(`${figure}-${choice.id}`, choice, choices[choice.id]!, (value) => choose(choice.id, value));
     }),
   );

@@ -1,0 +1,186 @@
+import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+import { UserError } from '../base/error.ts';
+import { readText } from '../base/file.ts';
+import { plan } from '../experiment/experiment.ts';
+import { locate } from '../experiment/files.ts';
+import { jsonSchema } from '../experiment/schema.ts';
+import { extended, parseText, shippedExperiments } from '../experiment/source.ts';
+import { readLive } from '../metric/live.ts';
+import { buildReport } from '../report/build.ts';
+import type { PageData } from '../report/figure/figure.ts';
+import { liveNetwork, readNetwork, roundOf, topologiesOf } from '../report/network.ts';
+import { picturesOf } from '../report/picture.ts';
+import { removeRun } from '../store/house.ts';
+import { type Run, statusOf, stopFile } from '../store/runs.ts';
+import type { Topology } from '../topology/topology.ts';
+import type { Catalogue } from './catalogue.ts';
+import { commandLine, type Jobs } from './jobs.ts';
+
+/** What the page may ask for and have done. Every run is named by its id, which is looked up. */
+
+export type Asking = ReadonlyMap<string, string>;
+
+const missing = (id: string) => new UserError(`there is no run "${id.slice(0, 80)}"`);
+/** Runs of one comparison. */
+const mostRuns = 64;
+
+export class Api {
+  readonly #catalogue: Catalogue;
+  readonly #jobs: Jobs;
+  readonly #reports = new Map<string, { readonly stamp: string; readonly data: Promise<PageData> }>();
+  readonly #topologies = new Map<string, (epoch: number) => Topology>();
+  readonly #shares = new Map<string, Promise<unknown>>();
+
+  constructor(catalogue: Catalogue, jobs: Jobs) {
+    this.#catalogue = catalogue;
+    this.#jobs = jobs;
+  }
+
+  readonly reads: Readonly<Record<string, (query: Asking) => unknown>> = {
+    '/api/list': () => this.list(),
+    '/api/report': (query) => this.#report((query.get('runs') ?? '').split(',').filter(Boolean)),
+    '/api/network': (query) => this.#network(this.run(query.get('run') ?? '')),
+    '/api/round': (query) =>
+      this.#round(this.run(query.get('run') ?? ''), whole(query, 'epoch'), whole(query, 'round')),
+    '/api/shares': (query) => this.#dealt(this.run(query.get('run') ?? '')),
+    '/api/settings': (query) => this.run(query.get('run') ?? '').experiment,
+    '/api/schema': () => jsonSchema(),
+    '/api/experiments': () => shippedExperiments().map(({ name, description }) => ({ name, description })),
+    '/api/experiment': (query) => this.#experiment(query.get('name') ?? ''),
+  };
+
+  readonly writes: Readonly<Record<string, (body: unknown) => unknown>> = {
+    '/api/check': (body) => {
+      const { settings: _, ...told } = checked(z.strictObject({ yaml: z.string() }).parse(body).yaml);
+      return told;
+    },
+    '/api/start': (body) => {
+      const { yaml } = z.strictObject({ yaml: z.string() }).parse(body);
+      const found = checked(yaml);
+      if (this.#jobs.full) throw new UserError('too much is waiting; try again when something has ended');
+      const { settings, ...told } = found;
+      this.#jobs.start(settings, found.title);
+      return told;
+    },
+    '/api/stop': (body) => {
+      const run = this.#named(body);
+      if (statusOf(run) !== 'running') throw new UserError(`${run.id} is not running`);
+      writeFileSync(stopFile(run), '');
+      return {};
+    },
+    '/api/resume': (body) => {
+      const run = this.#named(body);
+      const status = statusOf(run);
+      if (status !== 'stopped' && status !== 'interrupted')
+        throw new UserError(`${run.id} is ${status}: there is nothing to resume`);
+      this.#jobs.resume(run.id);
+      return {};
+    },
+    '/api/delete': (body) => {
+      const run = this.#named(body);
+      if (statusOf(run) === 'running') throw new UserError(`${run.id} is running; stop it first`);
+      removeRun(run);
+      return {};
+    },
+    '/api/cancel': (body) => {
+      const { job } = z.strictObject({ job: z.string() }).parse(body);
+      if (!this.#jobs.cancel(job)) throw new UserError('there is no such job');
+      return {};
+    },
+  };
+
+  run(id: string): Run {
+    const found = this.#catalogue.find(id);
+    if (found === undefined) throw missing(id);
+    return found;
+  }
+
+  list(): unknown {
+    return { root: this.#catalogue.root, runs: this.#catalogue.rows().rows, jobs: this.#jobs.list };
+  }
+
+  #named(body: unknown): Run {
+    return this.run(z.strictObject({ run: z.string() }).parse(body).run);
+  }
+
+  /** What is the same as before is not computed again; several tabs that ask at once get one answer. */
+  async #report(ids: readonly string[]): Promise<PageData> {
+    if (ids.length > mostRuns) throw new UserError(`at most ${mostRuns} runs can be compared at once`);
+    const runs = ids.map((id) => this.run(id));
+    const rows = new Map(this.#catalogue.rows().rows.map((row) => [row.id, row]));
+    const stamp = JSON.stringify(ids.map((id) => rows.get(id)));
+    const key = ids.join();
+    const known = this.#reports.get(key);
+    if (known?.stamp === stamp) return known.data;
+    const data = buildReport(runs, { mixed: true, live: true }).then((report) => ({
+      report,
+      pictures: picturesOf(report),
+    }));
+    this.#reports.delete(key);
+    this.#reports.set(key, { stamp, data });
+    data.catch(() => this.#reports.delete(key));
+    if (this.#reports.size > 8) this.#reports.delete(this.#reports.keys().next().value!);
+    return data;
+  }
+
+  async #network(run: Run) {
+    const live = readLive(run.folder);
+    const options = { most: 300_000, norms: true };
+    return {
+      network: live === undefined ? await readNetwork(run, options) : liveNetwork(run.experiment, live, options),
+    };
+  }
+
+  #round(run: Run, epoch: number, round: number) {
+    const { id, experiment } = run;
+    const topologies = this.#topologies.get(id) ?? topologiesOf(experiment);
+    this.#topologies.set(id, topologies);
+    if (this.#topologies.size > 16) this.#topologies.delete(this.#topologies.keys().next().value!);
+    return roundOf(topologies(Math.min(epoch, experiment.epochs - 1)), round);
+  }
+
+  /** How many samples of each class every replica has, which takes reading the data: by the command that tells it, once. */
+  #dealt(run: Run): Promise<unknown> {
+    const { data, replicas, seed, batch } = run.experiment;
+    const key = JSON.stringify([data, replicas, seed, batch]);
+    let known = this.#shares.get(key);
+    if (known === undefined) {
+      const args = ['data', 'partition', join(run.folder, 'experiment.json'), '--json'];
+      const [command, ...first] = commandLine;
+      known = promisify(execFile)(command!, [...first, ...args], { maxBuffer: 2 ** 26 }).then(({ stdout }) => {
+        const [found] = [JSON.parse(stdout)].flat() as { counts?: unknown; totals?: unknown }[];
+        return { counts: found?.counts ?? null, totals: found?.totals ?? null };
+      });
+      known = known.catch(() => ({ counts: null, totals: null }));
+      this.#shares.set(key, known);
+      if (this.#shares.size > 8) this.#shares.delete(this.#shares.keys().next().value!);
+    }
+    return known;
+  }
+
+  #experiment(name: string) {
+    const found = shippedExperiments().find((each) => each.name === name);
+    if (found === undefined) throw new UserError('there is no experiment of this name');
+    return { yaml: readText(found.path, 'experiment') };
+  }
+}
+
+function whole(query: Asking, name: string): number {
+  const value = Number(query.get(name) ?? '');
+  if (Number.isSafeInteger(value) && value >= 0) return value;
+  throw new UserError(`${name} must be a whole number from 0`);
+}
+
+/** Checks an experiment as the command would; files it names count from where the server was started. */
+function checked(yaml: string): { readonly title: string; readonly runs: number; readonly settings: unknown } {
+  const folder = process.cwd();
+  const data = extended(locate(parseText(yaml, 'experiment'), folder), 'experiment', folder);
+  const planned = plan(data, 'experiment', { hashData: false });
+  const names = [...new Set(planned.map(({ experiment }) => experiment.name))];
+  const title = names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
+  return { title, runs: planned.length, settings: data };
+}

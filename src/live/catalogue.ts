@@ -1,0 +1,255 @@
+import { lstatSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { UserError } from '../base/error.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import { parseLine, readLines } from '../metric/live.ts';
+import { liveFile } from '../store/live.ts';
+import { hostOf, openRun, type Run, readContext, readResult, type Status, statusOf, stepsKept } from '../store/runs.ts';
+import { readEvents } from '../store/views.ts';
+
+/** One line of the list of runs. */
+export interface RunRow {
+  readonly id: string;
+  readonly name: string;
+  /** Runs that differ in nothing but their seed have the same. */
+  readonly group: string;
+  readonly seed: number;
+  readonly replicas: number;
+  readonly task: string;
+  readonly method: string;
+  readonly status: Status;
+  readonly startedAt: string;
+  /** The other machine that is writing it. */
+  readonly host: string | null;
+  readonly reason: string | null;
+  readonly step: number;
+  readonly steps: number | null;
+  readonly epochs: number;
+  readonly seconds: number | null;
+  /** Seconds until it will have ended. */
+  readonly left: number | null;
+  readonly accuracy: number | null;
+  /** Mean test accuracy at the evaluations, at most a few. */
+  readonly curve: readonly number[];
+  readonly stopping: boolean;
+}
+
+interface Figures {
+  readonly step: number;
+  readonly steps: number | null;
+  readonly left: number | null;
+  readonly curve: readonly number[];
+}
+
+const unknown: Figures = { step: 0, steps: null, left: null, curve: [] };
+const mostPoints = 60;
+
+interface Known {
+  readonly run: Run;
+  readonly startedAt: string;
+  readonly group: string;
+  /** Of the folder's own files: what is unchanged is not read again. */
+  stamp: string;
+  row: RunRow;
+  figures: Figures;
+  /** What the figures were read from. */
+  source: string;
+}
+
+/** When files were written; nothing for those that are not there. */
+const stampOf = (folder: string, names: readonly string[]) =>
+  names.map((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? '').join();
+
+const groupOf = ({ seed: _, description: __, ...settings }: Experiment) => JSON.stringify(settings);
+
+/** Follows the runs of a folder. Ids are looked up here, never joined to a path; links are left out, which could lead anywhere. */
+export class Catalogue {
+  readonly root: string;
+  readonly #known = new Map<string, Known>();
+  readonly #tails = new Map<string, Tail>();
+  readonly #groups = new Map<string, string>();
+  #reading: Promise<void> | undefined;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  find(id: string): Run | undefined {
+    const known = this.#known.get(id) ?? this.#scan().get(id);
+    return known?.run;
+  }
+
+  /** All runs, the newest first. What takes longer than a moment is filled in later: `ready` tells when. */
+  rows(): { readonly rows: readonly RunRow[]; readonly ready: Promise<void> } {
+    const rows = [...this.#scan().values()].map((known) => known.row);
+    rows.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+    });
+    return { rows, ready: this.#reading };
+  }
+
+  #scan(): Map<string, Known> {
+    const names = readNames(this.root);
+    for (const id of this.#known.keys()) if (!names.has(id)) this.#forget(id);
+    for (const id of names) {
+      const known = this.#known.get(id) ?? this.#open(id);
+      if (known === undefined) continue;
+      const status = statusOf(known.run);
+      const stamp = `${status} ${stampOf(known.run.folder, ['result.json', 'stop', 'lock'])}`;
+      if (status === 'running') known.figures = this.#tail(known.run).figures();
+      if (stamp !== known.stamp || status === 'running') known.row = rowOf(known, status);
+      known.stamp = stamp;
+    }
+    return this.#known;
+  }
+
+  #forget(id: string): void {
+    this.#known.delete(id);
+    this.#tails.delete(id);
+  }
+
+  #open(id: string): Known | undefined {
+    try {
+      const run = openRun(this.root, id);
+      const { startedAt } = readContext(run);
+      const key = groupOf(run.experiment);
+      const group = this.#groups.get(key) ?? String(this.#groups.size);
+      this.#groups.set(key, group);
+      const known = { run, startedAt, group, stamp: '', figures: unknown, source: '' } as unknown as Known;
+      this.#known.set(id, known);
+      return known;
+    } catch (error) {
+      // Damaged, or being made at this moment.
+      if (error instanceof UserError) return undefined;
+      throw error;
+    }
+  }
+
+  #tail(run: Run): Tail {
+    const tail = this.#tails.get(run.id) ?? new Tail(liveFile(run.folder));
+    this.#tails.set(run.id, tail);
+    return tail;
+  }
+
+  /** The figures of runs that have ended, from their databases, one after the other. */
+  async #read(): Promise<void> {
+    for (const known of [...this.#known.values()]) {
+      const { run, row } = known;
+      if (row.status === 'running') continue;
+      this.#tails.delete(run.id);
+      const source = stampOf(run.folder, ['events.duckdb', 'result.json']);
+      if (source === known.source) continue;
+      known.source = source;
+      known.figures = (await storedFigures(run)) ?? known.figures;
+      known.row = rowOf(known, statusOf(run));
+    }
+  }
+}
+
+function readNames(root: string): Set<string> {
+  try {
+    const entries = readdirSync(root, { withFileTypes: true });
+    const runs = entries.filter((entry) => entry.isDirectory() && isFile(join(root, entry.name, 'experiment.json')));
+    return new Set(runs.map(({ name }) => name));
+  } catch {
+    return new Set();
+  }
+}
+
+const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
+
+function rowOf({ run, startedAt, group, figures }: Known, status: Status): RunRow {
+  const { experiment, id, folder } = run;
+  const ended = status === 'running' || status === 'interrupted' ? undefined : readResult(run);
+  const running = status === 'running';
+  return {
+    id,
+    name: experiment.name,
+    group,
+    seed: experiment.seed,
+    replicas: experiment.replicas,
+    task: `${experiment.model.kind} on ${experiment.data.kind}`,
+    method: experiment.algorithm.kind,
+    status,
+    startedAt,
+    host: hostOf(run) ?? null,
+    reason: ended?.reason ?? null,
+    step: ended?.step ?? (running ? figures.step : Math.max(figures.step, stepsKept(run))),
+    steps: status === 'complete' ? (ended?.step ?? null) : figures.steps,
+    epochs: experiment.epochs,
+    seconds: ended?.seconds ?? null,
+    left: running ? figures.left : null,
+    accuracy: figures.curve.at(-1) ?? null,
+    curve: figures.curve,
+    stopping: running && isFile(join(folder, 'stop')),
+  };
+}
+
+/** Every so many, and the last. */
+const thinned = (values: readonly number[]) => {
+  const every = Math.ceil(values.length / mostPoints);
+  return values.filter((_, i) => i % every === 0 || i === values.length - 1);
+};
+
+async function storedFigures({ database, experiment }: Run): Promise<Figures | undefined> {
+  try {
+    return await readEvents(database, async ({ rows }) => {
+      const scores = await rows('select accuracy from evaluations order by step');
+      const [last] = await rows('select max(step) as step, min(step) filter (epoch = 1) as first from steps');
+      const first = last?.first as number | null;
+      return {
+        step: ((last?.step as number | null) ?? -1) + 1,
+        steps: first === null ? null : first * experiment.epochs,
+        left: null,
+        curve: thinned(scores.flatMap(({ accuracy }) => (accuracy === null ? [] : [accuracy as number]))),
+      };
+    });
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
+}
+
+/** What the list says of a run that is going on, from the new lines of its live file alone. */
+class Tail {
+  readonly #path: string;
+  #next = 0;
+  #figures: Figures = unknown;
+  #start: { readonly at: number; readonly step: number; readonly steps: number } | undefined;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  figures(): Figures {
+    const text = readLines(this.#path, this.#next);
+    if (text === undefined) return this.#figures;
+    if (text.next < this.#next) this.#figures = unknown;
+    this.#next = text.next;
+    for (const line of text.lines) this.#take(line);
+    return this.#figures;
+  }
+
+  #take(text: string): void {
+    // Lines about replicas are long and not needed here.
+    if (text.startsWith('{"type":"replicas"')) return;
+    const line = parseLine(text);
+    const figures = this.#figures;
+    if (line?.type === 'start') {
+      this.#start = line;
+      this.#figures = { ...figures, step: line.step, steps: line.steps };
+    } else if (line?.type === 'step') {
+      const done = line.step + 1;
+      const start = this.#start;
+      const since = start === undefined ? 0 : done - start.step;
+      const left = since > 0 ? (((line.at - start!.at) / since) * (start!.steps - done)) / 1000 : null;
+      this.#figures = { ...figures, step: done, left };
+    } else if (line?.type === 'evaluation') {
+      const there = line.accuracy.filter((each) => each !== null);
+      if (there.length === 0) return;
+      const mean = there.reduce((sum, each) => sum + each, 0) / there.length;
+      this.#figures = { ...figures, curve: [...figures.curve, mean].slice(-mostPoints) };
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import type { RunRow } from '../catalogue.ts';
+import type { QueuedJob } from '../jobs.ts';
+
+/** What the list says. */
+export interface Listed {
+  readonly root: string;
+  readonly runs: readonly RunRow[];
+  readonly jobs: readonly QueuedJob[];
+  readonly readOnly: boolean;
+}
+
+/** What the server refused, in its words. */
+export class Refused extends Error {}
+
+async function answerOf<T>(response: Response): Promise<T> {
+  const answer = await response.json().catch(() => ({ error: `the server answered ${response.status}` }));
+  if (response.ok) return answer as T;
+  const { error, hint } = answer as { error: string; hint?: string };
+  throw new Refused(hint === undefined ? error : `${error}\n${hint}`);
+}
+
+export const read = async <T>(path: string, query: Readonly<Record<string, string>> = {}): Promise<T> =>
+  answerOf<T>(await fetch(`/api/${path}?${new URLSearchParams(query)}`));
+
+export const write = async <T>(path: string, body: object): Promise<T> =>
+  answerOf<T>(
+    await fetch(`/api/${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    }),
+  );

@@ -1,0 +1,102 @@
+import { type Choices, defaults, type Figure, groupsOf, type PageData, type View } from '../../report/figure/figure.ts';
+import { dark, light } from '../../report/figure/theme.ts';
+import { controls, make } from '../../report/page/controls.ts';
+import { choose, here } from './address.ts';
+
+export const theme = () => (document.documentElement.dataset.theme === 'dark' ? dark : light);
+
+/** Choices of a figure in the address: `learning.axis=step`. */
+const keyOf = (figure: Figure, id: string) => `${figure.id}.${id}`;
+
+function chosen(figure: Figure, view: View): Choices {
+  const offered = figure.choices(view);
+  const kept = offered.flatMap(({ id, options }) => {
+    const value = here().chosen.get(keyOf(figure, id));
+    return options.some((option) => option.value === value) ? [[id, value!]] : [];
+  });
+  return { ...defaults(offered), ...Object.fromEntries(kept) };
+}
+
+/** Of a core, for drawing what changes by itself. */
+const share = 0.02;
+
+/** Figures of a report that changes: those on the screen are drawn anew, no more often than they are worth. */
+export class Figures {
+  readonly element = make('div', { className: 'figures' });
+  readonly #places: { readonly figure: Figure; readonly place: HTMLElement; seen: boolean; stale: boolean }[];
+  readonly #watch: IntersectionObserver;
+  #view: View | undefined;
+  #next = 0;
+
+  constructor(figures: readonly Figure[]) {
+    this.#watch = new IntersectionObserver(
+      (entries) => {
+        for (const { target, isIntersecting } of entries) {
+          const place = this.#places.find((each) => each.place === target)!;
+          place.seen = isIntersecting;
+          if (isIntersecting && place.stale) this.#draw(place.figure, place.place);
+          if (isIntersecting) place.stale = false;
+        }
+      },
+      { rootMargin: '200px' },
+    );
+    this.#places = figures.map((figure) => {
+      const place = make(
+        'figure',
+        { className: `card${figure.wide ? ' wide' : ''}`, id: figure.id, hidden: true },
+        make('h3', {}, figure.title),
+        make('div', { className: 'controls' }),
+        make('div', { className: 'drawing' }),
+        make('figcaption', {}, figure.caption),
+      );
+      this.element.append(place);
+      this.#watch.observe(place);
+      return { figure, place, seen: false, stale: true };
+    });
+  }
+
+  /** Milliseconds until it may be shown anew. */
+  get rest(): number {
+    return Math.max(0, this.#next - performance.now());
+  }
+
+  show({ report, pictures }: PageData, comparison = report.comparisons.length - 1): void {
+    this.#view = { report, pictures, comparison, hidden: new Set() };
+    const start = performance.now();
+    for (const each of this.#places) {
+      const applies = groupsOf(this.#view).length > 0 && each.figure.applies(this.#view);
+      each.place.hidden = !applies;
+      if (!applies) continue;
+      if (each.seen) this.#draw(each.figure, each.place);
+      each.stale = !each.seen;
+    }
+    const spent = performance.now() - start;
+    this.#next = performance.now() + Math.max(1000, spent / share);
+  }
+
+  redraw(): void {
+    if (this.#view !== undefined) this.show(this.#view, this.#view.comparison);
+  }
+
+  close(): void {
+    this.#watch.disconnect();
+  }
+
+  #draw(figure: Figure, place: HTMLElement): void {
+    const view = this.#view!;
+    const [panel, drawing] = [
+      place.querySelector<HTMLElement>('.controls')!,
+      place.querySelector<HTMLElement>('.drawing')!,
+    ];
+    const choices = chosen(figure, view);
+    controls(panel, figure.id, figure.choices(view), choices, (id, value) => {
+      choose({ [keyOf(figure, id)]: value });
+      this.#draw(figure, place);
+    });
+    const start = performance.now();
+    const width = Math.max(280, Math.floor(drawing.clientWidth));
+    const svg = figure.draw(view, choices, { document, width, theme: theme(), still: false });
+    drawing.replaceChildren(svg as unknown as Node);
+    drawing.dataset.ms = (performance.now() - start).toFixed(1);
+  }
+}

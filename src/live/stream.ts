@@ -1,0 +1,89 @@
+import type { ServerResponse } from 'node:http';
+import { readLines } from '../metric/live.ts';
+import { liveFile } from '../store/live.ts';
+import { type Run, statusOf } from '../store/runs.ts';
+
+/** Streams of one server together. */
+export const mostStreams = 64;
+const [linesMs, listMs] = [300, 1000];
+/** Of the lines that are sent at once. */
+const mostBytes = 2 ** 20;
+
+/** What a stream tells besides the lines of a run. */
+export interface Told {
+  /** The list of runs and the queue as JSON; the same text if nothing changed. */
+  list(): string;
+}
+
+/**
+ * Server-sent events of one tab: the list of runs whenever it changes, and the lines of a run's live file as they come. The id of an event is
+ * the byte at which the next line begins, so that a browser that lost the stream continues where it was. The file is looked at again and
+ * again, which works on any network disk.
+ */
+export class Stream {
+  readonly #response: ServerResponse;
+  readonly #told: Told;
+  readonly #run: Run | undefined;
+  readonly #timers: readonly NodeJS.Timeout[];
+  #next: number;
+  #list = '';
+  #gone = false;
+
+  constructor(response: ServerResponse, told: Told, run: Run | undefined, from: number) {
+    this.#response = response;
+    this.#told = told;
+    this.#run = run;
+    this.#next = from;
+    response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'keep-alive' });
+    // How long a browser waits before it comes again.
+    response.write('retry: 1000\n\n');
+    this.#lines();
+    this.#changes();
+    this.#timers = [setInterval(() => this.#lines(), linesMs), setInterval(() => this.#changes(), listMs)];
+  }
+
+  close(): void {
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#response.end();
+  }
+
+  /** A reader that is too slow waits for what it has not read yet. */
+  get #full(): boolean {
+    return this.#response.writableLength > mostBytes;
+  }
+
+  #lines(): void {
+    if (this.#run === undefined || this.#full) return;
+    const found = readLines(liveFile(this.#run.folder), this.#next, mostBytes);
+    if (found === undefined) {
+      if (!this.#gone && statusOf(this.#run) !== 'running') this.#send('ended', '{}', 0);
+      this.#gone = true;
+      return;
+    }
+    this.#gone = false;
+    if (found.next < this.#next) this.#send('anew', '{}', 0);
+    this.#next = found.next;
+    if (found.lines.length > 0) this.#send('lines', `[${found.lines.filter(isWhole).join()}]`, this.#next);
+  }
+
+  #changes(): void {
+    if (this.#full) return;
+    const list = this.#told.list();
+    if (list !== this.#list) this.#send('list', list, this.#next);
+    this.#list = list;
+  }
+
+  /** JSON has no line breaks, so nothing in a name can begin another event. */
+  #send(event: string, data: string, id: number): void {
+    this.#response.write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`);
+  }
+}
+
+function isWhole(line: string): boolean {
+  try {
+    JSON.parse(line);
+    return true;
+  } catch {
+    return false;
+  }
+}
