@@ -29,6 +29,8 @@ td button+button{margin-left:.35rem}
 .tile{background:var(--background);border:1px solid var(--line);border-radius:10px;padding:.5rem .8rem}
 .tile small{display:block;color:var(--muted);font-size:.78rem}
 .tile strong{font-size:1.15rem;font-variant-numeric:tabular-nums}
+figure[hidden]{display:none!important}
+thead th:nth-child(2){text-align:left}
 .network{margin:0 0 18px}
 .both{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 @media (min-width:900px){.both{grid-template-columns:minmax(0,1.7fr) minmax(260px,1fr)}}

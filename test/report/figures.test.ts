@@ -70,7 +70,10 @@ describe('figures as files', () => {
       'rank',
       'heatmap',
       'distance',
+      'network',
       'topologies',
+      'phases',
+      'progress',
     ];
     const names = ['scaling', ...scaled.flatMap((name) => [`${name}-n-16`, `${name}-n-64`])];
     const expected = names.flatMap((name) => [`${name}.png`, `${name}.svg`]);
@@ -117,7 +120,7 @@ describe('figures as files', () => {
     const orange = stillsOf(report).filter(({ svg }) => svg.includes('D_torus') && !svg.includes('class="cells"'));
     expect(orange.length).toBeGreaterThan(10);
     for (const { name, svg } of orange)
-      if (!name.startsWith('topologies')) expect(svg, name).toContain('stroke="#e69f00"');
+      if (!/^(topologies|network|phases|progress)/.test(name)) expect(svg, name).toContain('stroke="#e69f00"');
   });
 });
 

@@ -23,7 +23,10 @@ const ids = [
   'rank',
   'heatmap',
   'distance',
+  'network',
   'topologies',
+  'phases',
+  'progress',
 ];
 
 /** A figure, without the numbers that count drawings; short, so that a failure can be read. */
@@ -73,7 +76,9 @@ describe.skipIf(skipped)(`a report in a browser${skipped ? ' (Chromium is not in
       const panels = `#${id} .drawing svg:has(> rect[pointer-events])`;
       const kinds = ['line', 'dot', 'link', 'area'].map((kind) => `${panels} g[aria-label=${kind}] :is(path, circle)`);
       const marks: number = await page
-        .locator([...kinds, `${panels} .cells path`, `#${id} .edges path`].join(', '))
+        .locator(
+          [...kinds, `${panels} .cells path`, `${panels} g[aria-label=bar] rect`, `#${id} .edges path`].join(', '),
+        )
         .evaluateAll((all) => all.filter((mark) => mark.getBBox().width + mark.getBBox().height > 0).length);
       expect(marks, id).toBeGreaterThanOrEqual(5);
       const box = (await page.locator(`#${id} .drawing > svg`).boundingBox())!;

@@ -34,8 +34,9 @@ export class Figures {
         for (const { target, isIntersecting } of entries) {
           const place = this.#places.find((each) => each.place === target)!;
           place.seen = isIntersecting;
-          if (isIntersecting && place.stale) this.#draw(place.figure, place.place);
-          if (isIntersecting) place.stale = false;
+          if (!isIntersecting || !place.stale || this.#view === undefined) continue;
+          this.#draw(place.figure, place.place);
+          place.stale = false;
         }
       },
       { rootMargin: '200px' },

@@ -276,6 +276,9 @@ export function drawNetworkFrame(
   ].flatMap((fact) => wrapped(fact, width));
   const top = 50 + facts.length * 17;
   const parts = [
+    ...(frame.still
+      ? []
+      : [element(document, 'rect', { width: '100%', height: '100%', fill: 'none', 'pointer-events': 'all' })]),
     text(4, 10, quantity.label),
     ...bars,
     text(4, 42, there.length === 0 ? '' : labelOf(quantity, range[0])),
