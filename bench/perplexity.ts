@@ -40,8 +40,8 @@ const run = executable.bind(stepBuffers(train, memory));
 memory.learningRate![0] = learningRate;
 const fed: Int32Array[] = [];
 for (let step = 0; step < steps; step++) {
-  fillTextBatch(dataset.train.tokens, layout, step, memory.x as Int32Array, memory.labels);
-  fed.push(memory.x.slice() as Int32Array, memory.labels.slice());
+  fillTextBatch(dataset.train.tokens, layout, step, memory.x as Int32Array, memory.labels as Int32Array);
+  fed.push(memory.x.slice() as Int32Array, memory.labels.slice() as Int32Array);
   memory.step![0] = step;
   await run();
   for (const row of ['params', ...train.slots]) memory[row]!.set(memory[`${row}'`]!);
@@ -52,8 +52,8 @@ tested.params!.set(memory.params!);
 const evaluate = (await backend.compile(tester.program)).bind(stepBuffers(tester, tested));
 let loss = 0;
 for (let index = 0; index < testBatches; index++) {
-  fillTextBatch(dataset.test.tokens, layout, index, tested.x as Int32Array, tested.labels);
-  fed.push(tested.x.slice() as Int32Array, tested.labels.slice());
+  fillTextBatch(dataset.test.tokens, layout, index, tested.x as Int32Array, tested.labels as Int32Array);
+  fed.push(tested.x.slice() as Int32Array, tested.labels.slice() as Int32Array);
   await evaluate();
   loss += tested.losses!.reduce((sum, value) => sum + value, 0) / tested.losses!.length / testBatches;
 }

@@ -40,6 +40,20 @@ it('takes the centralized run as the baseline if no topology is complete', () =>
   expect(conclusion([central, complete])).toContain('against complete with 95.10 %: C loses 5.1 points.');
 });
 
+it('compares errors where numbers are predicted', () => {
+  const data = { kind: 'table', path: 'none.csv', task: 'regression', label: 'price' };
+  const of = (name: string, error: number, sentBytes: number) => {
+    const run = ended(name, 0, sentBytes, { data });
+    return { ...run, summary: { ...run.summary, accuracy: null, error: { mean: error, min: error, max: error } } };
+  };
+  expect(
+    conclusion([of('complete', 0.2, 400), of('ring', 0.25, 100), of('torus', 0.1, 400), of('star', 0.201, 200)]),
+  ).toBe(
+    'In this one run per variant, against complete with an error of 0.2: ring has an error 25.0 % larger and torus has an error 50.0 % smaller. ' +
+      'Within 1 % is star for 2 times fewer bytes. Other seeds will move these numbers.',
+  );
+});
+
 it('is silent without a baseline, over several seeds or tasks, and about runs that did not end', () => {
   expect(conclusion([ring, ended('torus', 0.9, 100)])).toBeUndefined();
   expect(conclusion([complete, ended('ring', 0.9, 100, { seed: 2 })])).toBeUndefined();

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { factsOf } from '../algorithm/facts.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { type ScoreName, scoreOf } from '../metric/score.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import { taskOf } from '../report/settings.ts';
 import { defaultRuns } from './options.ts';
@@ -12,16 +13,45 @@ interface Ended {
   readonly summary: RunSummary;
 }
 
-/** Accuracies that differ by less, in points, count as level. */
-const margin = 0.5;
+/** How runs are held against a baseline, by what they are judged by. */
+interface Yardstick {
+  /** Differences up to this count as level. */
+  readonly margin: number;
+  readonly level: string;
+  /** How much better a run is, in points, or in percent of the baseline's error. */
+  gain(run: Ended, baseline: Ended): number;
+  worse(by: string): string;
+  better(by: string): string;
+  show(baseline: Ended): string;
+}
+
+const points = ({ summary }: Ended) => 100 * summary.accuracy!.mean;
+const error = ({ summary }: Ended) => summary.error!.mean;
+
+const yardsticks: Readonly<Record<ScoreName, Yardstick>> = {
+  accuracy: {
+    margin: 0.5,
+    level: 'half a point',
+    gain: (run, baseline) => points(run) - points(baseline),
+    worse: (by) => `loses ${by} points`,
+    better: (by) => `gains ${by} points`,
+    show: (baseline) => `${points(baseline).toFixed(2)} %`,
+  },
+  error: {
+    margin: 1,
+    level: '1 %',
+    gain: (run, baseline) => 100 * (1 - error(run) / error(baseline)),
+    worse: (by) => `has an error ${by} % larger`,
+    better: (by) => `has an error ${by} % smaller`,
+    show: (baseline) => `an error of ${number(error(baseline), 4)}`,
+  },
+};
 
 /** What the others are held against: everyone averaging with everyone, or else centralized training. */
 const baselines: readonly ((experiment: Experiment) => boolean)[] = [
   ({ algorithm, topology }) => factsOf(algorithm).usesTopology && topology.kind === 'complete',
   ({ algorithm }) => factsOf(algorithm).keepsReplicasEqual,
 ];
-
-const points = ({ summary }: Ended) => 100 * summary.accuracy!.mean;
 
 /** `for 3.2 times fewer bytes` */
 function bytesText({ summary }: Ended, baseline: Ended): string {
@@ -36,7 +66,9 @@ function bytesText({ summary }: Ended, baseline: Ended): string {
  * over all replicas.
  */
 export function conclusion(runs: readonly Ended[]): string | undefined {
-  const counted = runs.filter(({ summary }) => summary.status === 'complete' && summary.accuracy !== null);
+  const counted = runs.filter(
+    ({ summary }) => summary.status === 'complete' && (summary.accuracy ?? summary.error) !== null,
+  );
   const conditions = counted.map(({ experiment }) =>
     JSON.stringify([experiment.replicas, experiment.seed, taskOf(experiment)]),
   );
@@ -46,19 +78,20 @@ export function conclusion(runs: readonly Ended[]): string | undefined {
   const name = ({ summary }: Ended) => summary.name;
   const listed = (texts: readonly string[]) =>
     texts.length < 2 ? texts.join() : `${texts.slice(0, -1).join(', ')} and ${texts.at(-1)}`;
-  const apart = (verb: string, sign: number) => {
-    const found = others.filter((run) => sign * (points(run) - points(baseline)) > margin);
-    return found.map((run) => `${name(run)} ${verb} ${(sign * (points(run) - points(baseline))).toFixed(1)} points`);
+  const { margin, gain, worse, better, ...told } = yardsticks[scoreOf(baseline.experiment)];
+  const apart = (say: (by: string) => string, sign: number) => {
+    const found = others.filter((run) => sign * gain(run, baseline) > margin);
+    return found.map((run) => `${name(run)} ${say((sign * gain(run, baseline)).toFixed(1))}`);
   };
-  const level = others.filter((run) => Math.abs(points(run) - points(baseline)) <= margin);
-  const clauses = [...apart('loses', -1), ...apart('gains', 1)];
+  const level = others.filter((run) => Math.abs(gain(run, baseline)) <= margin);
+  const clauses = [...apart(worse, -1), ...apart(better, 1)];
   return [
-    `In this one run per variant, against ${name(baseline)} with ${points(baseline).toFixed(2)} %:`,
+    `In this one run per variant, against ${name(baseline)} with ${told.show(baseline)}:`,
     ...(clauses.length === 0 ? [] : [`${listed(clauses)}.`]),
     ...(level.length === 0
       ? []
       : [
-          `Within half a point ${level.length === 1 ? 'is' : 'are'} ${listed(level.map((run) => name(run) + bytesText(run, baseline)))}.`,
+          `Within ${told.level} ${level.length === 1 ? 'is' : 'are'} ${listed(level.map((run) => name(run) + bytesText(run, baseline)))}.`,
         ]),
     'Other seeds will move these numbers.',
   ].join(' ');

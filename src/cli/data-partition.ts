@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { batchCount } from '../data/batch.ts';
 import type { Classification, Text } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
-import { classTable, type Shards } from '../data/partition.ts';
+import { classesOf, classTable, type Shards } from '../data/partition.ts';
 import { textBatchCount } from '../data/text-batch.ts';
 import { feedOf, type Shares, sharesOf } from '../engine/feed.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
@@ -54,9 +54,11 @@ function deviation(counts: readonly (readonly number[])[], { partition }: Experi
   return { dealt: Math.sqrt(sum(squares) / squares.length), drawn: Math.sqrt(drawn) };
 }
 
-function dealtSamples({ data, batch }: Experiment, { train, classes }: Classification, shares: Shares) {
+function dealtSamples({ data, batch }: Experiment, dataset: Classification, shares: Shares) {
   const dropLast = 'dropLast' in data ? data.dropLast : true;
-  const counts = classTable(train.labels, classes, shares as Shards);
+  const { labels } = classesOf(dataset);
+  const classes = dataset.task === 'classification' ? dataset.classes : 1;
+  const counts = classTable(labels, classes, shares as Shards);
   const totals = counts.map(sum);
   return {
     what: 'samples' as const,
@@ -153,7 +155,7 @@ function report({ run, names, dealt }: Awaited<ReturnType<typeof describe>>): st
   const lines = [settingsText(run), line(`runs: ${names.join(', ')}`)];
   lines.push(line(`${number(dealt.total)} ${dealt.what}, ${spread(dealt.totals)} per replica`));
   lines.push(line(`${number(dealt.stepsPerEpoch)} steps per epoch for every replica${passText(dealt.batchesPerPass)}`));
-  if (dealt.what === 'tokens') return lines.join('\n');
+  if (dealt.what === 'tokens' || dealt.classes === 1) return lines.join('\n');
   lines.push(
     line(`difference from the whole: ${number(dealt.skew, 3)} (0: classes as in the whole, 1: nothing in common)`),
     ...deviationText(dealt.shareDeviation).map(line),

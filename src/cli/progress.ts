@@ -1,5 +1,5 @@
 import { mean } from '../base/statistics.ts';
-import { type EvaluationEvent, lossText, type StartEvent, type StepEvent } from '../engine/event.ts';
+import { type EvaluationEvent, lossText, type Score, type StartEvent, type StepEvent } from '../engine/event.ts';
 import type { Progress } from '../run.ts';
 import { number, percent, shortened } from './print.ts';
 
@@ -104,8 +104,8 @@ export class RunProgress {
       if (step.distance !== null) parts.push({ text: `Ξ ${number(step.distance, 3)}`, rank: 8 });
       if (step.gossips > 1) parts.push({ text: `gossips ${step.gossips}`, rank: 7 });
     }
-    const accuracy = this.#evaluation?.local.map((score) => score.accuracy);
-    if (accuracy !== undefined) parts.push({ text: `test ${percent(mean(accuracy))} %`, rank: 0 });
+    const scores = this.#evaluation?.local;
+    if (scores !== undefined) parts.push({ text: scoreText(scores), rank: 0 });
     return parts;
   }
 
@@ -114,6 +114,13 @@ export class RunProgress {
     const perStep = (performance.now() - this.#startedAt) / (done - this.#start.step);
     return `${duration((perStep * (this.#start.steps - done)) / 1000)} left`;
   }
+}
+
+/** The accuracy of the local models, or their error where numbers are predicted. */
+function scoreText(scores: readonly Score[]): string {
+  const accuracy = mean(scores.map((score) => score.accuracy));
+  if (!Number.isNaN(accuracy)) return `test ${percent(accuracy)} %`;
+  return `test error ${number(Math.sqrt(mean(scores.map(({ loss }) => loss))), 4)}`;
 }
 
 /** A part of a line; of those that do not fit, the highest rank is left out first. Rank 0 stays. */

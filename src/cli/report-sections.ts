@@ -1,7 +1,8 @@
 import { timeText } from '../network/text.ts';
 import { differenceIn, isClear } from '../report/difference.ts';
-import { counts } from '../report/evidence.ts';
+import { hasFinal, targetText } from '../report/evidence.ts';
 import type { Comparison, Correlation, Estimate, Group, Report } from '../report/report.ts';
+import { finalOf, mergedOf, type ScoreWords, scoreIn } from '../report/score.ts';
 import { inPoints, minus } from '../report/words.ts';
 import { bytes, number } from './print.ts';
 import { duration } from './progress.ts';
@@ -16,7 +17,10 @@ export interface Section {
 
 const dash = '–';
 const mean = (value: Estimate | null, show: (value: number) => string) => (value === null ? dash : show(value.mean));
-const percent = (share: number) => (100 * share).toFixed(2);
+const finalText = (group: Group, score: ScoreWords) => {
+  const value = finalOf(group);
+  return value === null ? dash : score.showEstimate(value);
+};
 const accuracy = (value: Estimate | null) => (value === null ? dash : inPoints(value));
 const correlation = ({ rho, p }: Correlation) =>
   rho === null ? dash : `${minus(rho.toFixed(2))} (${Number(p!.toPrecision(2))})`;
@@ -25,6 +29,7 @@ const correlation = ({ rho, p }: Correlation) =>
 type Column = readonly [header: string, about: string, show: (group: Group) => string];
 
 function resultColumns({ groups, runs }: Report, comparison: Comparison): readonly Column[] {
+  const score = scoreIn({ groups }, comparison);
   const controlled = groups.some((group) => runs[group.runs[0]!]!.experiment.consensus.kind !== 'none');
   const rankOf = (group: Group) => comparison.rank.all[comparison.ranked.indexOf(groups.indexOf(group))] ?? null;
   const seeds = (group: Group) => {
@@ -47,8 +52,12 @@ function resultColumns({ groups, runs }: Report, comparison: Comparison): readon
           ],
         ] satisfies Column[])
       : []),
-    ['test %', 'accuracy of the local models, mean ± 95 % interval over seeds', (group) => accuracy(group.accuracy)],
-    ['merged %', 'of their average', ({ mergedAccuracy }) => mean(mergedAccuracy, percent)],
+    [
+      score.sign > 0 ? 'test %' : 'test error',
+      `${score.name} of the local models, mean ± 95 % interval over seeds`,
+      (group) => finalText(group, score),
+    ],
+    [score.sign > 0 ? 'merged %' : 'merged error', 'of their average', (group) => mean(mergedOf(group), score.show)],
     ['loss', 'on the test set', ({ loss }) => mean(loss, (value) => value.toFixed(3))],
     [
       'peak Gini',
@@ -97,30 +106,32 @@ function results(report: Report): Section[] {
 const mostPaired = 8;
 
 /** What the differences can tell. */
-const noise = ({ differences }: Comparison) =>
-  differences.some(({ accuracy }) => accuracy !== null && accuracy.half !== null)
-    ? 'in points, seed by seed over common seeds, ± 95 % interval · *: beyond noise, the interval excludes 0; of 20 pairs that do not differ about one gets it by chance'
-    : 'in points, of one seed: without more seeds no difference can be told from noise';
+const noise = ({ differences }: Comparison, { apart }: ScoreWords) =>
+  differences.some(({ accuracy, error }) => ((accuracy ?? error)?.half ?? null) !== null)
+    ? `${apart}, seed by seed over common seeds, ± 95 % interval · *: beyond noise, the interval excludes 0; of 20 pairs that do not differ about one gets it by chance`
+    : `${apart}, of one seed: without more seeds no difference can be told from noise`;
 
 /** How much more accurate the implementation of a row is than that of a column. */
 function differences({ comparisons, groups }: Report, short: boolean): Section[] {
   return comparisons.flatMap((comparison) => {
-    const complete = comparison.groups.filter((index) => counts(groups[index]!));
+    const score = scoreIn({ groups }, comparison);
+    const complete = comparison.groups.filter((index) => hasFinal(groups[index]!));
     if (complete.length < 2) return [];
-    const best = complete.reduce((a, b) => (groups[b]!.accuracy!.mean > groups[a]!.accuracy!.mean ? b : a));
+    const value = (index: number) => score.sign * finalOf(groups[index]!)!.mean;
+    const best = complete.reduce((a, b) => (value(b) > value(a) ? b : a));
     const against = short && complete.length > mostPaired ? [best] : complete;
     const cell = (a: number, b: number) => {
       if (a === b) return '';
       const difference = differenceIn(comparison, a, b);
-      return difference === null ? dash : `${inPoints(difference)}${isClear(difference) ? '*' : ' '}`;
+      return difference === null ? dash : `${score.showEstimate(difference)}${isClear(difference) ? '*' : ' '}`;
     };
     const rest = against.length < complete.length ? [' · all pairs: --md, --json, --html'] : [];
     return [
       {
-        title: `Differences in test accuracy, ${comparison.label}`,
+        title: `Differences in test ${score.name}, ${comparison.label}`,
         headers: ['row − column', ...against.map((index) => groups[index]!.name)],
         rows: complete.map((a) => [groups[a]!.name, ...against.map((b) => cell(a, b))]),
-        legend: `${noise(comparison)}${rest.join('')}`,
+        legend: `${noise(comparison, score)}${rest.join('')}`,
       },
     ];
   });
@@ -130,7 +141,7 @@ function differences({ comparisons, groups }: Report, short: boolean): Section[]
 function costs({ comparisons, groups }: Report): Section[] {
   return comparisons.flatMap((comparison) => {
     const members = comparison.groups.map((index) => groups[index]!);
-    const targets = members[0]!.reached.map((target) => target.accuracy);
+    const targets = members[0]!.reached.map(targetText);
     if (targets.length === 0) return [];
     const cell = ({ runs, epochs, sentBytes, seconds }: Group['reached'][number], group: Group) => {
       if (runs === 0) return 'never';
@@ -139,8 +150,8 @@ function costs({ comparisons, groups }: Report): Section[] {
     };
     return [
       {
-        title: `Cost to a test accuracy, ${comparison.label}`,
-        headers: ['implementation', ...targets.map((target) => `${number(100 * target, 3)} %`)],
+        title: `Cost to a test ${scoreIn({ groups }, comparison).name}, ${comparison.label}`,
+        headers: ['implementation', ...targets],
         rows: members.map((group) => [group.name, ...group.reached.map((target) => cell(target, group))]),
         legend: 'epochs · sent by one replica · time of training, when the mean of the local models first reached it',
       },

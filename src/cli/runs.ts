@@ -24,15 +24,27 @@ async function list({ runs: root, json }: Options): Promise<void> {
   for (const run of storedRuns(root)) rows.push({ ...(await summaryOrOutline(run)), bytes: sizeOf(run.folder) });
   if (json) return console.log(JSON.stringify(rows, null, 2));
   if (rows.length === 0) return console.log(`no runs in ${root}; start some with: dbench compare`);
+  const errors = rows.some(({ error }) => error !== null);
   console.log(
     table(
-      ['run', 'status', 'replicas', 'steps', 'test %', 'merged %', 'training', 'size'],
+      [
+        'run',
+        'status',
+        'replicas',
+        'steps',
+        'test %',
+        ...(errors ? ['test error'] : []),
+        'merged %',
+        'training',
+        'size',
+      ],
       rows.map((row) => [
         row.id,
         row.status,
         number(row.replicas),
         number(row.steps),
         orDash(row.accuracy?.mean ?? null, percent),
+        ...(errors ? [orDash(row.error?.mean ?? null, (error) => number(error, 4))] : []),
         orDash(row.mergedAccuracy, percent),
         orDash(row.trainingSeconds, duration),
         bytes(row.bytes),

@@ -7,18 +7,31 @@ import { bytes, fields, number, percent } from './print.ts';
 import { duration } from './progress.ts';
 import { orDash } from './summary.ts';
 
-function resultsOf(summary: RunSummary): (readonly [string, string])[] {
-  const { accuracy, control, trainAccuracy } = summary;
+function accuraciesOf({ accuracy, mergedAccuracy, trainAccuracy }: RunSummary): (readonly [string, string])[] {
   const range = accuracy && `${percent(accuracy.min)} to ${percent(accuracy.max)} %`;
   return [
     ['test accuracy', accuracy === null ? '–' : `${percent(accuracy.mean)} %, mean of the replicas; ${range}`],
-    [
-      'merged accuracy',
-      orDash(summary.mergedAccuracy, (share) => `${percent(share)} %, of the average of all replicas`),
-    ],
+    ['merged accuracy', orDash(mergedAccuracy, (share) => `${percent(share)} %, of the average of all replicas`)],
     ...(trainAccuracy === null
       ? []
       : [['training accuracy', `${percent(trainAccuracy)} %, mean of the replicas on training samples`] as const]),
+  ];
+}
+
+/** Where numbers are predicted. */
+function errorsOf({ error, mergedError, trainLoss }: RunSummary): (readonly [string, string])[] {
+  const show = (value: number) => number(value, 4);
+  return [
+    ['test error', `${show(error!.mean)}, root of the mean squared error; ${show(error!.min)} to ${show(error!.max)}`],
+    ['merged error', orDash(mergedError, (value) => `${show(value)}, of the average of all replicas`)],
+    ...(trainLoss === null ? [] : [['training error', `${show(Math.sqrt(trainLoss))}, on training samples`] as const]),
+  ];
+}
+
+function resultsOf(summary: RunSummary): (readonly [string, string])[] {
+  const { control } = summary;
+  return [
+    ...(summary.error === null ? accuraciesOf(summary) : errorsOf(summary)),
     ['connections', orDash(summary.connections, (k) => `${number(k, 3)} neighbours per replica, mean over the steps`)],
     ['gossips', orDash(summary.gossips, (gossips) => `${number(gossips)} averagings with the neighbours`)],
     ...(control === null

@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import type { ScoreName } from '../metric/score.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
 import type { Run } from '../store/runs.ts';
 import { bytes, columnsThatFit, number, percent, table, textWidth, wrap } from './print.ts';
@@ -10,10 +11,12 @@ interface Column {
   readonly header: string;
   /** What it means, as far as the header does not say it. */
   readonly about: string;
+  /** The score it shows: it is there if some run is judged by that. */
+  readonly score?: ScoreName;
   show(summary: RunSummary): string;
 }
 
-const columns: readonly Column[] = [
+const allColumns: readonly Column[] = [
   {
     header: 'connections',
     about: 'neighbours per replica, mean over the steps',
@@ -21,13 +24,27 @@ const columns: readonly Column[] = [
   },
   {
     header: 'test %',
+    score: 'accuracy',
     about: 'accuracy of the replicas on the test set, mean',
     show: (s) => orDash(s.accuracy?.mean ?? null, percent),
   },
   {
     header: 'merged %',
+    score: 'accuracy',
     about: 'accuracy of the average of all replicas',
     show: (s) => orDash(s.mergedAccuracy, percent),
+  },
+  {
+    header: 'test error',
+    score: 'error',
+    about: 'of the replicas on the test set, root of the mean squared error',
+    show: (s) => orDash(s.error?.mean ?? null, (error) => number(error, 4)),
+  },
+  {
+    header: 'merged error',
+    score: 'error',
+    about: 'of the average of all replicas',
+    show: (s) => orDash(s.mergedError, (error) => number(error, 4)),
   },
   { header: 'loss', about: 'on the test set', show: (s) => orDash(s.loss, (loss) => loss.toFixed(3)) },
   {
@@ -49,10 +66,19 @@ const columns: readonly Column[] = [
 ];
 
 /** The least important first. */
-const drop = ['loss', 'merged %', 'final Ξ', 'peak Gini', 'training', 'connections'];
+const drop = ['loss', 'merged %', 'merged error', 'final Ξ', 'peak Gini', 'training', 'connections'];
+
+/** Without the columns of a score that none of the runs has. */
+function columnsFor(summaries: readonly RunSummary[]): readonly Column[] {
+  const isError = (summary: RunSummary) => summary.error !== null;
+  const judged = (score: ScoreName) =>
+    score === 'error' ? summaries.some(isError) : !summaries.every(isError) || summaries.length === 0;
+  return allColumns.filter(({ score }) => score === undefined || judged(score));
+}
 
 /** A row per run and what the columns mean, as wide as the terminal allows. */
 export function summaryText(summaries: readonly RunSummary[], names: readonly string[]): string {
+  const columns = columnsFor(summaries);
   const unfinished = summaries.some(({ status }) => status !== 'complete');
   const headers = ['implementation', ...columns.map(({ header }) => header), ...(unfinished ? ['status'] : [])];
   const rows = summaries.map((summary, index) => [

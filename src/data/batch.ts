@@ -72,14 +72,15 @@ export function fillBatch(
   samples: Samples,
   indices: ArrayLike<number>,
   x: Float32Array,
-  y: Int32Array,
+  y: Int32Array | Float32Array,
   augment?: AugmentKey,
 ): void {
-  const { features, labels, shape, stored, scale, cropPadding } = samples;
+  const { features, labels, labelSize = 1, shape, stored, scale, cropPadding } = samples;
   const size = sizeOf(shape);
-  if (x.length < indices.length * size || y.length < indices.length)
+  if (x.length < indices.length * size || y.length < indices.length * labelSize)
     throw new RangeError(`a batch of ${indices.length} samples does not fit into x[${x.length}], y[${y.length}]`);
-  for (let b = 0; b < indices.length; b++) y[b] = labels[indices[b]!]!;
+  for (let b = 0; b < indices.length; b++)
+    for (let l = 0; l < labelSize; l++) y[b * labelSize + l] = labels[indices[b]! * labelSize + l]!;
   if (features instanceof Float32Array) {
     for (let b = 0; b < indices.length; b++) {
       const from = indices[b]! * size;

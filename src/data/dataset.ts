@@ -13,11 +13,14 @@ export interface FeatureFile {
   readonly path: string;
 }
 
-/** One split of a classification set, with all that filling a batch needs. */
+/** One split of a set of samples, with all that filling a batch needs. */
 export interface Samples {
   readonly count: number;
   readonly features: Features;
-  readonly labels: Int32Array;
+  /** Classes, 1 or 0 for each of several answers, or numbers to predict; sample after sample. */
+  readonly labels: Int32Array | Float32Array;
+  /** Labels of one sample; 1 unless said. */
+  readonly labelSize?: number;
   /** Who wrote or spoke each sample, if that is known. */
   readonly groups?: Int32Array;
   /** What the model sees: [features], or [channels, height, width]. */
@@ -35,13 +38,17 @@ export type FeatureColumn =
   | { readonly name: string; readonly mean: number; readonly deviation: number }
   | { readonly name: string; readonly categories: readonly string[] };
 
+/** One class of several, a number for each of several targets, or yes or no for each of several questions. */
 export interface Classification {
-  readonly task: 'classification';
+  readonly task: 'classification' | 'regression' | 'multi-label';
   readonly name: string;
   readonly shape: readonly number[];
+  /** Classes, targets or questions. */
   readonly classes: number;
-  /** What the user calls the classes, if the data say so. */
+  /** What the user calls them, if the data say so. */
   readonly classNames?: readonly string[];
+  /** Of regression: how the targets were normalised. */
+  readonly targets?: readonly FeatureColumn[];
   /** Of a table: whoever uses the model elsewhere has to make features the same way. */
   readonly columns?: readonly FeatureColumn[];
   readonly train: Samples;
@@ -115,12 +122,20 @@ export function take(samples: Samples, chosen: Uint32Array): Samples {
   chosen.forEach((from, to) => {
     kept.set(features.subarray(from * size, (from + 1) * size), to * size);
   });
+  const { labelSize = 1 } = samples;
   const pick = (values: Int32Array) => sharedInts(Int32Array.from(chosen, (i) => values[i]!));
+  const pickLabels = () => {
+    const picked = (labels instanceof Int32Array ? sharedInts : sharedFloats)(chosen.length * labelSize);
+    chosen.forEach((from, to) => {
+      picked.set(labels.subarray(from * labelSize, (from + 1) * labelSize), to * labelSize);
+    });
+    return picked;
+  };
   return {
     ...samples,
     count: chosen.length,
     features: kept,
-    labels: pick(labels),
+    labels: pickLabels(),
     ...(groups === undefined ? {} : { groups: pick(groups) }),
   };
 }

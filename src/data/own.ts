@@ -47,6 +47,9 @@ export interface Scale {
   readonly deviation: number;
 }
 
+/** As they are. */
+export const unscaled: Scale = { mean: 0, deviation: 1 };
+
 /** Of these values, in two passes, for they may be far from 0. */
 export function scaleOf(values: Float64Array | Float32Array, chosen: Uint32Array): Scale {
   let [sum, squares] = [0, 0];

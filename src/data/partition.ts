@@ -7,7 +7,9 @@ import type { PartitionSettings } from './settings.ts';
 /** Which samples each replica owns; no sample is in two. */
 export type Shards = readonly Uint32Array[];
 
-type Labelled = Pick<Samples, 'labels' | 'groups'>;
+interface Labelled extends Pick<Samples, 'groups'> {
+  readonly labels: Int32Array;
+}
 
 const random = (seed: number) => new Random(seed, 'partition');
 const plural = (count: number, one: string) => `${count.toLocaleString('en-US')} ${one}${count === 1 ? '' : 's'}`;
@@ -132,6 +134,12 @@ function refusePoor(
   );
 }
 
+/** The classes of the training samples; all alike if they have none. */
+export const classesOf = ({ task, train }: Classification): Labelled => ({
+  ...train,
+  labels: task === 'classification' ? (train.labels as Int32Array) : new Int32Array(train.count),
+});
+
 /** The training samples of each replica, each enough for a batch, or a UserError. */
 export function shardsOf(
   dataset: Classification,
@@ -140,7 +148,12 @@ export function shardsOf(
   seed: number,
   batch: number,
 ): Shards {
-  const dealt = partition(dataset.train, dataset.classes, n, settings, seed);
+  const { kind } = settings;
+  if (dataset.task !== 'classification' && (kind === 'dirichlet' || kind === 'shards'))
+    throw new UserError(`partition ${kind}: ${dataset.task} has no classes to deal by`, {
+      hint: 'use the partition iid, or group if a column says whose a row is (data.group)',
+    });
+  const dealt = partition(classesOf(dataset), dataset.classes, n, settings, seed);
   const sizes = dealt.map((own) => own.length);
   refusePoor(sizes, batch, 'sample', `one batch of ${batch}`, settings.kind);
   return dealt;

@@ -43,4 +43,17 @@ export const textSettings = {
   partition,
 };
 
+/** What is to be predicted, for sets of the user's that may hold any of it. */
+export const task = z
+  .enum(['classification', 'regression', 'multi-label'])
+  .default('classification')
+  .describe(
+    'one class of several (cross entropy), numbers (mean squared error), or yes or no for each of several labels (binary cross entropy)',
+  );
+
+export const normalizeTargets = z
+  .boolean()
+  .default(true)
+  .describe('of regression: bring the targets to mean 0 and standard deviation 1 over the training samples');
+
 export const augment = z.boolean().default(true).describe('random crops and flips');

@@ -72,6 +72,9 @@ export interface EvaluationEvent extends Scores {
   readonly ms: number;
 }
 
+/** Null for what was not measured: there is no accuracy if numbers are predicted. */
+export const known = (value: number | undefined) => (value === undefined || Number.isNaN(value) ? null : value);
+
 export function evaluationRow({
   local,
   merged,
@@ -82,14 +85,14 @@ export function evaluationRow({
   return {
     ...row,
     loss: local.map(({ loss }) => loss),
-    accuracy: local.map(({ accuracy }) => accuracy),
+    accuracy: local.map(({ accuracy }) => known(accuracy)),
     mergedLoss: merged?.loss ?? null,
-    mergedAccuracy: merged?.accuracy ?? null,
+    mergedAccuracy: known(merged?.accuracy),
     trainSamples: train?.samples ?? null,
     trainLoss: local.map((_, i) => train?.local[i]?.loss ?? null),
-    trainAccuracy: local.map((_, i) => train?.local[i]?.accuracy ?? null),
+    trainAccuracy: local.map((_, i) => known(train?.local[i]?.accuracy)),
     mergedTrainLoss: train?.merged?.loss ?? null,
-    mergedTrainAccuracy: train?.merged?.accuracy ?? null,
+    mergedTrainAccuracy: known(train?.merged?.accuracy),
   };
 }
 

@@ -2,7 +2,7 @@ import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { batchCount, batches, fillBatch } from '../data/batch.ts';
-import { type Dataset, type Samples, sharedParts } from '../data/dataset.ts';
+import { type Classification, type Dataset, type Samples, sharedParts } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -17,7 +17,7 @@ export interface Feed {
   /** The sizes of batch that replicas first ≤ i < last get; more than one where the last of a pass is not left out. */
   batchSizes(first: number, last: number): readonly number[];
   /** Fills a replica's batch for a step. */
-  train(replica: number, step: number, x: Numbers, labels: Int32Array): Filled;
+  train(replica: number, step: number, x: Numbers, labels: Numbers): Filled;
   /** Samples in a batch of those that models are evaluated on: test samples, and if asked for training samples of all replicas. */
   readonly evaluationBatch: number;
   readonly test: EvaluationSet;
@@ -28,7 +28,7 @@ export interface EvaluationSet {
   /** Labels in all. */
   readonly labels: number;
   /** Fills batch `index`; returns how many labels of it count. */
-  fill(index: number, x: Numbers, labels: Int32Array): number;
+  fill(index: number, x: Numbers, labels: Numbers): number;
 }
 
 export interface Filled {
@@ -52,7 +52,7 @@ export type Shares = readonly Uint32Array[] | readonly Int32Array[];
 /** In shared memory, so that workers need not make them again. */
 export function sharesOf(experiment: Experiment, dataset: Dataset): Shares {
   const { seed, replicas, batch, data } = experiment;
-  if (dataset.task === 'classification') return sharedParts(shardsOf(dataset, replicas, data.partition, seed, batch));
+  if (dataset.task !== 'language') return sharedParts(shardsOf(dataset, replicas, data.partition, seed, batch));
   return sharedParts(streamsOf(dataset, replicas, data.partition, seed, batch, bpttOf(experiment, dataset)));
 }
 
@@ -68,7 +68,7 @@ export function feedOf(experiment: Experiment, dataset: Dataset, shares = shares
  */
 function sampleFeed(
   { seed, replicas, batch, data, evaluation }: Experiment,
-  dataset: Dataset & { task: 'classification' },
+  dataset: Classification,
   shards: readonly Uint32Array[],
 ): Feed {
   const dropLast = 'dropLast' in data ? data.dropLast : true;
@@ -90,7 +90,11 @@ function sampleFeed(
   const trained =
     evaluation.train === undefined ? undefined : chosenSamples(train.count, evaluation.train, seed, trainStream);
   return {
-    task: { shape: dataset.shape, classes: dataset.classes },
+    task: {
+      shape: dataset.shape,
+      classes: dataset.classes,
+      ...(dataset.task === 'classification' ? {} : { kind: dataset.task }),
+    },
     stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, dropLast)),
     batchSizes(first, last) {
       const rests = shards.slice(first, last).map(({ length }) => length % batch);
@@ -110,10 +114,11 @@ function sampleFeed(
 /** These samples as they are, without augmentation. */
 function sampleSet(samples: Samples, chosen: Uint32Array, batch: number): EvaluationSet {
   // Every local model sees the same batches, so they are filled once if they fit.
+  const { labelSize = 1 } = samples;
   const keeps = 4 * chosen.length * sizeOf(samples.shape) <= keptBytes;
-  const kept = new Map<number, { readonly x: Float32Array; readonly labels: Int32Array }>();
+  const kept = new Map<number, { readonly x: Float32Array; readonly labels: Numbers }>();
   return {
-    labels: chosen.length,
+    labels: chosen.length * labelSize,
     fill(index, x, labels) {
       const indices = chosen.subarray(index * batch, (index + 1) * batch);
       const known = kept.get(index);
@@ -124,7 +129,7 @@ function sampleSet(samples: Samples, chosen: Uint32Array, batch: number): Evalua
         x.set(known.x);
         labels.set(known.labels);
       }
-      return indices.length;
+      return indices.length * labelSize;
     },
   };
 }
@@ -168,7 +173,7 @@ function textFeed(
     return {
       labels: count * perBatch,
       fill(index, x, labels) {
-        fillTextBatch(tokens, layout, index, x as Int32Array, labels);
+        fillTextBatch(tokens, layout, index, x as Int32Array, labels as Int32Array);
         return perBatch;
       },
     };
@@ -179,7 +184,7 @@ function textFeed(
     batchSizes: () => [batch],
     train(replica, step, x, labels) {
       const index = step % counts[replica]!;
-      fillTextBatch(streams[replica]!, layout, index, x as Int32Array, labels);
+      fillTextBatch(streams[replica]!, layout, index, x as Int32Array, labels as Int32Array);
       return { size: batch, begins: index === 0 };
     },
     evaluationBatch: batch,

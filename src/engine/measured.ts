@@ -3,7 +3,7 @@ import type { Transport } from '../transport/transport.ts';
 import { phases } from './clock.ts';
 import type { PerReplica, PhaseMs } from './columns.ts';
 import type { Controlled } from './control.ts';
-import type { EdgesEvent, StepEvent } from './event.ts';
+import { type EdgesEvent, known, type StepEvent } from './event.ts';
 import { perReplica } from './measure.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome } from './replicas.ts';
@@ -51,7 +51,7 @@ export class Measured {
       connections: degree,
       learningRate: learningRate(step),
       loss: column(0),
-      accuracy: column(1),
+      accuracy: column(1).map((share) => known(share ?? undefined)),
       gradientNorm: column(2),
       distance: this.distance,
       replicaDistance: this.replicaDistance,

@@ -171,7 +171,9 @@ export async function openReplicas(
     key[0] = random.uint32();
     key[1] = random.uint32();
     await stepper.run(place(replica), ports);
-    const [loss, correct, norm2] = [memory.loss![0]!, memory.correct![0]!, memory.gradientNorm2![0]!];
+    // Numbers have no accuracy.
+    const correct = memory.correct?.[0] ?? Number.NaN;
+    const [loss, norm2] = [memory.loss![0]!, memory.gradientNorm2![0]!];
     return { loss, accuracy: correct / stepper.labels.length, gradientNorm: Math.sqrt(norm2) };
   }
 
@@ -218,7 +220,7 @@ export async function openReplicas(
     async distil(replica, at, from, teacher, to) {
       const state = stateOf(replica)?.slice();
       load(replica, at);
-      const { labels } = stepper;
+      const labels = stepper.labels as Int32Array;
       const x = memory.x.subarray(0, (memory.x.length / memory.labels.length) * labels.length);
       const size = (batch * labels.length) / memory.labels.length;
       const [own, known] = [copyOf(from, replica), copyOf(teacher, replica)];
@@ -293,7 +295,7 @@ async function openTest(backend: Backend, step: Step, seed: number, sequential: 
         await run();
         for (let i = 0; i < count; i++) {
           loss += memory.losses![i]!;
-          correct += memory.correct![i]!;
+          correct += memory.correct?.[i] ?? Number.NaN;
         }
         counted += count;
         if (memory["state'"] !== undefined) memory.state!.set(memory["state'"]);

@@ -29,8 +29,13 @@ const percent = (share: number | null) => (share === null ? 'not evaluated' : `$
 
 /** What was measured of the model that is exported, or of all local models. */
 function results({ which, step }: Exported, summary: RunSummary): [string, string][] {
-  const { accuracy, mergedAccuracy, loss, mergedLoss } = summary;
-  const rows: [string, string][] = [
+  const { accuracy, mergedAccuracy, error, mergedError, loss, mergedLoss } = summary;
+  const shown = (value: number | null) => (value === null ? 'not evaluated' : number(value, 4));
+  const errors: [string, string][] = [
+    ['test error of the merged model', `${shown(mergedError)} (root of the mean squared error)`],
+    ['test error of the local models', shown(error?.mean ?? null)],
+  ];
+  const accuracies: [string, string][] = [
     ['test accuracy of the merged model', percent(mergedAccuracy)],
     [
       'test accuracy of the local models',
@@ -38,13 +43,11 @@ function results({ which, step }: Exported, summary: RunSummary): [string, strin
         ? 'not evaluated'
         : `${percent(accuracy.mean)} on average, ${percent(accuracy.min)} to ${percent(accuracy.max)}`,
     ],
-    [
-      'test loss',
-      `${mergedLoss === null ? '–' : number(mergedLoss, 4)} merged, ${loss === null ? '–' : number(loss, 4)} local`,
-    ],
   ];
+  const scores = error === null ? accuracies : errors;
+  const losses = `${mergedLoss === null ? '–' : number(mergedLoss, 4)} merged, ${loss === null ? '–' : number(loss, 4)} local`;
   const model = which === 'merged' ? 'the mean of all replicas' : `replica ${which.replica}`;
-  return [['this file', `${model} after ${number(step)} steps`], ...rows];
+  return [['this file', `${model} after ${number(step)} steps`], ...scores, ['test loss', losses]];
 }
 
 const table = (rows: readonly (readonly [string, string])[]) =>

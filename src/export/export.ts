@@ -37,11 +37,12 @@ function normalisation(scale: Float32Array): { mean: number[]; deviation: number
 /** How inputs are made and what outputs stand for. */
 function aboutData(dataset: Dataset): Readonly<Record<string, unknown>> {
   if (dataset.task === 'language') return { vocabulary: 'vocab.json' };
-  const { classNames, columns, train } = dataset;
+  const { classNames, columns, targets, train, task } = dataset;
   return {
     ...(train.scale ? { pixels: { range: [0, 255], ...normalisation(train.scale) } } : {}),
     ...(columns === undefined ? {} : { columns }),
-    ...(classNames === undefined ? {} : { classes: classNames }),
+    ...(classNames === undefined ? {} : { [task === 'classification' ? 'classes' : 'outputs']: classNames }),
+    ...(targets === undefined ? {} : { targets }),
   };
 }
 

@@ -164,13 +164,20 @@ describe('cost to an accuracy', () => {
       replicas: floats(2, 2),
       samples: floats(50, 50),
       accuracy: { mean: floats(0.29, 0.75) },
+      loss: { mean: floats(0.09, 0.04) },
     },
   } as unknown as RunSeries;
 
   it('is counted up to the first evaluation that shows it', () => {
-    expect(costTo(29, series)).toEqual({ epochs: 1, sentBytes: 20, seconds: 1 });
-    expect(costTo(30, series)).toEqual({ epochs: 2, sentBytes: 60, seconds: 3 });
-    expect(costTo(76, series)).toBeUndefined();
+    expect(costTo({ percent: 29 }, series)).toEqual({ epochs: 1, sentBytes: 20, seconds: 1 });
+    expect(costTo({ percent: 30 }, series)).toEqual({ epochs: 2, sentBytes: 60, seconds: 3 });
+    expect(costTo({ percent: 76 }, series)).toBeUndefined();
+  });
+
+  it('or to an error, the root of the loss', () => {
+    expect(costTo({ error: 0.3 }, series)?.epochs).toBe(1);
+    expect(costTo({ error: 0.29 }, series)?.epochs).toBe(2);
+    expect(costTo({ error: 0.19 }, series)).toBeUndefined();
   });
 });
 

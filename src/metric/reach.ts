@@ -1,5 +1,6 @@
 import { cumulative } from './figures.ts';
 import { hitsAt, reaches } from './hits.ts';
+import { errorAt } from './score.ts';
 import type { RunSeries, Series } from './series.ts';
 
 /** What a run had cost when something was reached. */
@@ -21,12 +22,16 @@ export const spending = ({ steps }: Pick<RunSeries, 'steps'>) => ({
 export const atEvaluations = ({ evaluations }: Pick<RunSeries, 'evaluations'>, spent: Series): Series =>
   evaluations.step.map((done) => spent[done - 1] ?? Number.NaN);
 
-/** The cost at the first evaluation at which the mean test accuracy of the local models is at least this whole number of percent. */
-export function costTo(percent: number, series: Pick<RunSeries, 'steps' | 'evaluations'>): Cost | undefined {
+/** An accuracy of at least this whole number of percent, or an error of at most this. */
+export type Target = { readonly percent: number } | { readonly error: number };
+
+/** The cost at the first evaluation at which the local models reach a target on the test set. */
+export function costTo(target: Target, series: Pick<RunSeries, 'steps' | 'evaluations'>): Cost | undefined {
   const { evaluations } = series;
   const first = evaluations.step.findIndex((_, index) => {
+    if ('error' in target) return errorAt(series, index) <= target.error;
     const hits = hitsAt(series, index);
-    return hits !== undefined && reaches(hits, percent);
+    return hits !== undefined && reaches(hits, target.percent);
   });
   if (first < 0) return undefined;
   const { sentBytes, seconds } = spending(series);

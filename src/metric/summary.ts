@@ -3,6 +3,7 @@ import { connectionsOf } from './connections.ts';
 import { type Control, controlOf } from './control.ts';
 import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
+import { type ErrorSummary, scoreOf } from './score.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
 
 /** A run at a glance, computed from its events; null if something is not known, or not yet. */
@@ -17,9 +18,12 @@ export interface RunSummary {
   readonly connections: number | null;
   /** On the test set, of the local models at the last evaluation. */
   readonly accuracy: (Hits & { readonly mean: number; readonly min: number; readonly max: number }) | null;
+  /** The same where numbers are predicted: √ of the mean squared error. */
+  readonly error: ErrorSummary | null;
   readonly loss: number | null;
   /** Of the average of all replicas. */
   readonly mergedAccuracy: number | null;
+  readonly mergedError: number | null;
   readonly mergedLoss: number | null;
   /** On the training samples that were evaluated, mean over the local models; null if there were none. */
   readonly trainAccuracy: number | null;
@@ -59,8 +63,10 @@ export function outlineRun(run: Run): RunSummary {
     steps: result?.step ?? stepsKept(run),
     connections: null,
     accuracy: null,
+    error: null,
     loss: null,
     mergedAccuracy: null,
+    mergedError: null,
     mergedLoss: null,
     trainAccuracy: null,
     trainLoss: null,
@@ -76,6 +82,18 @@ export function outlineRun(run: Run): RunSummary {
     trainingSeconds: null,
     seconds: result?.seconds ?? null,
     paramsSha256: result?.paramsSha256 ?? null,
+  };
+}
+
+/** Where numbers are predicted: the errors at the last evaluation. */
+function errorsOf(run: Run, series: RunSeries): Partial<Pick<RunSummary, 'error' | 'mergedError'>> {
+  if (scoreOf(run.experiment) === 'accuracy') return {};
+  const { loss, mergedLoss } = series.evaluations;
+  const root = (values: Series) => finite(Math.sqrt(values.at(-1) ?? Number.NaN));
+  const mean = root(loss.mean);
+  return {
+    error: mean === null ? null : { mean, min: root(loss.min)!, max: root(loss.max)! },
+    mergedError: root(mergedLoss),
   };
 }
 
@@ -96,6 +114,7 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
       hits === undefined
         ? null
         : { ...hits, mean: shareOf(hits), min: last(evaluations.accuracy.min)!, max: last(evaluations.accuracy.max)! },
+    ...errorsOf(run, series),
     loss: last(evaluations.loss.mean),
     mergedAccuracy: last(evaluations.mergedAccuracy),
     mergedLoss: last(evaluations.mergedLoss),

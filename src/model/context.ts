@@ -4,6 +4,7 @@ import { dropout } from '../tensor/operations.ts';
 import { f32, type Shape, type TensorType } from '../tensor/program.ts';
 import type { Tensor, Trace } from '../tensor/trace.ts';
 import { filled, type Init, type Layout, type PlacedParameter, place } from './layout.ts';
+import type { TaskKind } from './loss.ts';
 
 /** What a model is built with: it asks for its parameters and state by name, in the order they shall lie in the row. */
 export interface Context {
@@ -20,7 +21,10 @@ export interface Context {
 /** What the data ask of a model: the shape of one sample, without the batch, and the number of classes (or words). */
 export interface Task {
   readonly shape: Shape;
+  /** Classes, words, or the numbers or answers that are to be given. */
   readonly classes: number;
+  /** Classification unless said. */
+  readonly kind?: TaskKind;
 }
 
 /** [channels, height, width] of a task of images, each side at least `least`. */
@@ -34,9 +38,11 @@ export function imageOf(kind: string, { shape }: Task, least = 1): readonly [num
   );
 }
 
-/** A network for classification: every label of a batch is one sample of the loss. */
+/** A network: every label of a batch is one sample of the loss. */
 export interface Model {
   readonly kind: string;
+  /** What its outputs are for; classification unless said. */
+  readonly task?: TaskKind;
   /**
    * Its state is a place in a text rather than statistics: batches follow on one another, and every pass over data
    * (an epoch of training, an evaluation) starts with new state. Other state is carried from training to evaluation.

@@ -4,6 +4,7 @@ import { cnn, cnnSchema } from './cnn.ts';
 import type { Model, Task } from './context.ts';
 import { densenet100, densenet100Schema } from './densenet.ts';
 import { gpt, gptSchema } from './gpt.ts';
+import { labelsType } from './loss.ts';
 import { lstm, lstmSchema } from './lstm.ts';
 import { mlp, mlpSchema } from './mlp.ts';
 import { onnxModel, onnxSchema, tokensOfFile } from './onnx.ts';
@@ -64,5 +65,9 @@ export const tokensOf = (settings: ModelSettings): number | undefined =>
 
 /** The model that settings describe, for the data at hand. */
 export function buildModel(settings: ModelSettings, task: Task = usualTask(settings.kind)): Model {
-  return (models[settings.kind] as Row<ModelKind>).build(settings as never, task);
+  const model = (models[settings.kind] as Row<ModelKind>).build(settings as never, task);
+  const { kind, classes } = task;
+  if (kind === undefined || kind === 'classification') return model;
+  const batch = (size: number) => ({ x: model.batch(size).x, labels: labelsType(kind, size, classes) });
+  return { ...model, task: kind, batch };
 }

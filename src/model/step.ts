@@ -3,11 +3,12 @@ import { sizeOf } from '../base/shape.ts';
 import { descend, globalSquaredNorm, type Transform } from '../optim/transform.ts';
 import type { Buffers, Numbers } from '../tensor/backend.ts';
 import { gradients } from '../tensor/gradient.ts';
-import { add, div, mean, mul, reshape, softmax, softmaxCrossEntropy, sum, topKCorrect } from '../tensor/operations.ts';
+import { add, div, mean, mul, reshape, softmax, softmaxCrossEntropy, sum } from '../tensor/operations.ts';
 import { f32, i32, type Program, type TensorType } from '../tensor/program.ts';
 import { type Tensor, Trace } from '../tensor/trace.ts';
 import { type Model, tracing } from './context.ts';
 import { type Layout, type PlacedParameter, rowSize, views } from './layout.ts';
+import { lossesOf } from './loss.ts';
 
 /**
  * A program over flat rows. Its inputs and outputs are `row/tensor` for each tensor of each row, and tensors of their own
@@ -43,7 +44,7 @@ export function trainStep(model: Model, batchSize: number, transform: Transform)
       ...finish.nextState(),
       ...Object.assign({}, ...transform.slots.map((slot, i) => row(slot, changed.slots[i]!))),
       loss,
-      correct: sum(correct),
+      ...present({ correct: total(correct()) }),
       gradientNorm2: globalSquaredNorm(raw),
     },
     transform.slots,
@@ -59,7 +60,7 @@ export function gradientStep(model: Model, batchSize: number): Step {
     ...named('gradient', finish.layouts().params, raw),
     ...finish.nextState(),
     loss,
-    correct: sum(correct),
+    ...present({ correct: total(correct()) }),
     gradientNorm2: globalSquaredNorm(raw),
   });
 }
@@ -118,9 +119,15 @@ export function updateStep(
  * can be counted in part; `state'` as well when the model changes its state outside training.
  */
 export function evalStep(model: Model, batchSize: number, k = 1): Step {
-  const { losses, logits, labels, finish } = forward(model, batchSize, false);
-  return finish.step({ ...finish.nextState(), losses, correct: topKCorrect(logits, labels, k) });
+  const { losses, correct, finish } = forward(model, batchSize, false);
+  return finish.step({ ...finish.nextState(), losses, ...present({ correct: correct(k) }) });
 }
+
+const total = (x: Tensor | undefined) => x && sum(x);
+
+/** Without what there is not. */
+const present = (outputs: Readonly<Record<string, Tensor | undefined>>) =>
+  Object.fromEntries(Object.entries(outputs).filter((entry): entry is [string, Tensor] => entry[1] !== undefined));
 
 const tensorsOf = (parameters: readonly { readonly tensor: Tensor }[]) => parameters.map(({ tensor }) => tensor);
 
@@ -135,7 +142,7 @@ function forward(model: Model, batchSize: number, training: boolean) {
   const labels = reshape(trace.input('labels', batch.labels), [sizeOf(batch.labels.shape)]);
   const { context, parameters, layouts, nextState } = tracing(trace, training, key);
   const logits = model.forward(context, x);
-  const losses = softmaxCrossEntropy(logits, labels);
+  const { losses, correct } = lossesOf(model.task ?? 'classification', logits, labels);
   const step = (outputs: Record<string, Tensor>, slots: readonly string[] = []): Step => ({
     program: trace.program(outputs),
     ...layouts(),
@@ -148,7 +155,7 @@ function forward(model: Model, batchSize: number, training: boolean) {
     logits,
     labels,
     losses,
-    correct: topKCorrect(logits, labels),
+    correct,
     finish: { layouts, nextState, step },
   };
 }
@@ -177,9 +184,7 @@ export function stepBuffers(step: Step, given: Buffers): Buffers {
 }
 
 /** New memory for everything a step reads or writes, all zero. */
-export function allocate(
-  step: Step,
-): Record<string, Float32Array> & { x: Numbers; labels: Int32Array; key: Int32Array } {
+export function allocate(step: Step): Record<string, Float32Array> & { x: Numbers; labels: Numbers; key: Int32Array } {
   const rows = rowsOf(step);
   const single = [...step.program.inputs, ...step.program.outputs].filter(({ name }) => !(name.split('/')[0]! in rows));
   return Object.fromEntries([

@@ -37,6 +37,8 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const scales = new Set(parts.map(({ experiment }) => experiment.replicas));
   const sets = comparable(parts);
   let first = 0;
+  // Networks are timed to accuracies alone.
+  const percents = (index: number) => targets(index).flatMap((target) => ('percent' in target ? [target.percent] : []));
   const targets = (index: number) => targetsOf(sets.find((set) => set.includes(index))!.map((peer) => parts[peer]!));
   const groups = parts.map((part, index) => {
     const name = implementations[index]!;
@@ -57,7 +59,7 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
     scaling,
     observations: observe({ runs, groups, comparisons, scaling }),
     networks: (options.networks ?? []).map((found) =>
-      virtualReport(found, commonCompute(members, options.compute), parts, targets),
+      virtualReport(found, commonCompute(members, options.compute), parts, percents),
     ),
   };
 }

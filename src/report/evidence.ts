@@ -1,6 +1,8 @@
 import { factsOf } from '../algorithm/facts.ts';
+import { number } from '../base/format.ts';
 import { differenceOf } from './difference.ts';
 import type { Comparison, Group, Report } from './report.ts';
+import { finalOf } from './score.ts';
 
 /** What claims are held against. */
 export type Facts = Pick<Report, 'runs' | 'groups' | 'comparisons' | 'scaling'>;
@@ -30,6 +32,13 @@ export function seedsMissing(facts: Facts, members: readonly Group[]): string | 
   const seeds = commonSeeds(facts, members);
   return seeds >= fewestSeeds ? null : `two or more seeds common to all (here ${seeds})`;
 }
+
+/** Whether its accuracy or its error is final. */
+export const hasFinal = (group: Group) => group.complete > 0 && finalOf(group) !== null;
+
+/** An accuracy or an error to reach. */
+export const targetText = ({ accuracy, error }: Group['reached'][number]): string =>
+  accuracy === null ? number(error!, 3) : `${number(100 * accuracy, 3)} %`;
 
 /** Whether its accuracy is final. */
 export const counts = (group: Group) => group.complete > 0 && group.accuracy !== null;

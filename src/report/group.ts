@@ -3,7 +3,7 @@ import type { Control } from '../metric/control.ts';
 import { type Estimate, estimate } from '../metric/estimate.ts';
 import { finite, meanOfMeasured, sum } from '../metric/figures.ts';
 import { percentOf, pooled, shareOf } from '../metric/hits.ts';
-import { costTo } from '../metric/reach.ts';
+import { costTo, type Target } from '../metric/reach.ts';
 import type { Group } from './report.ts';
 import { giniCourse, type Member } from './run.ts';
 import { describe, differences, withoutSeed } from './settings.ts';
@@ -85,7 +85,7 @@ function controlOf(members: readonly Member[]): Control | null {
 }
 
 /** `first` is the index of its first run in the report. */
-export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly number[]): Group {
+export function groupOf(seeds: Seeds, name: string, label: string, first: number, targets: readonly Target[]): Group {
   const { experiment, members, counted, complete } = seeds;
   const over = (figure: (member: Member) => number | null | undefined) => estimate(counted.map(figure));
   return {
@@ -96,7 +96,9 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     seeds: members.map(({ run }) => run.experiment.seed),
     complete,
     accuracy: accuracyOf(counted),
+    error: over(({ summary }) => summary.error?.mean),
     mergedAccuracy: over(figures.mergedAccuracy),
+    mergedError: over(({ summary }) => summary.mergedError),
     loss: over(figures.loss),
     connections: over(figures.connections),
     gossips: over(figures.gossips),
@@ -107,10 +109,11 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
     peakGiniAt: over(figures.peakGiniAt),
     lateGini: over(figures.lateGini),
     finalDistance: over(figures.finalDistance),
-    reached: targets.map((percent) => {
-      const costs = counted.flatMap(({ series }) => costTo(percent, series) ?? []);
+    reached: targets.map((target) => {
+      const costs = counted.flatMap(({ series }) => costTo(target, series) ?? []);
       return {
-        accuracy: percent / 100,
+        accuracy: 'percent' in target ? target.percent / 100 : null,
+        error: 'error' in target ? target.error : null,
         epochs: estimate(costs.map(({ epochs }) => epochs)),
         sentBytes: estimate(costs.map(({ sentBytes }) => sentBytes)),
         seconds: estimate(costs.map(({ seconds }) => seconds)),
@@ -120,9 +123,19 @@ export function groupOf(seeds: Seeds, name: string, label: string, first: number
   };
 }
 
-/** Accuracies worth racing to: 90, 95 and 99 % of the best, in whole percent. */
-export function targetsOf(groups: readonly Seeds[]): number[] {
+const shares = [90, 95, 99];
+
+/** Worth racing to: 90, 95 and 99 % of the best accuracy, in whole percent; or errors of which the least is so much. */
+export function targetsOf(groups: readonly Seeds[]): Target[] {
+  const errors = groups.flatMap(
+    ({ counted }) => estimate(counted.map(({ summary }) => summary.error?.mean))?.mean ?? [],
+  );
+  if (errors.length > 0) {
+    const least = Math.min(...errors);
+    return shares.map((share) => ({ error: Number(((100 * least) / share).toPrecision(3)) }));
+  }
   const best = groups.flatMap(({ counted }) => hitsOf(counted) ?? []).toSorted((a, b) => shareOf(b) - shareOf(a))[0];
   if (best === undefined) return [];
-  return [...new Set([90, 95, 99].map((share) => percentOf(best, share)))].filter((percent) => percent > 0);
+  const percents = new Set(shares.map((share) => percentOf(best, share)));
+  return [...percents].filter((percent) => percent > 0).map((percent) => ({ percent }));
 }

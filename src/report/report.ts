@@ -191,7 +191,10 @@ export interface Group {
   /** Runs that came to their end: figures are over these. Without any, over those there are, and the group is not compared. */
   readonly complete: number;
   readonly accuracy: Estimate | null;
+  /** Where numbers are predicted: √ of the mean squared error on the test set, of which less is better. */
+  readonly error: Estimate | null;
   readonly mergedAccuracy: Estimate | null;
+  readonly mergedError: Estimate | null;
   readonly loss: Estimate | null;
   readonly connections: Estimate | null;
   /** Averagings with the neighbours per step. */
@@ -205,9 +208,11 @@ export interface Group {
   readonly peakGiniAt: Estimate | null;
   readonly lateGini: Estimate | null;
   readonly finalDistance: Estimate | null;
-  /** Cost until the mean test accuracy of the local models first reaches each target of the comparison; null: never. */
+  /** Cost until the local models first reach each target of the comparison on the test set; null: never. */
   readonly reached: readonly {
-    readonly accuracy: number;
+    /** The target: one of these two. */
+    readonly accuracy: number | null;
+    readonly error: number | null;
     readonly epochs: Estimate | null;
     readonly sentBytes: Estimate | null;
     readonly seconds: Estimate | null;
@@ -252,6 +257,8 @@ export interface Difference {
   readonly a: number;
   readonly b: number;
   readonly accuracy: Estimate | null;
+  /** Where numbers are predicted. */
+  readonly error: Estimate | null;
 }
 
 export interface Scaling {

@@ -1,21 +1,20 @@
 import { bytes, number } from '../base/format.ts';
 import { clearlyBest, differenceIn, isClear } from './difference.ts';
-import { counts } from './evidence.ts';
+import { hasFinal, targetText } from './evidence.ts';
 import { seconds, short, tick } from './figure/axis.ts';
 import { swatch } from './figure/compose.ts';
 import { implementations, styleOf } from './figure/figure.ts';
 import { light } from './figure/theme.ts';
 import { html, Markup } from './markup.ts';
 import type { Comparison, Estimate, Group, Report } from './report.ts';
+import { finalOf, mergedOf, type ScoreWords, scoreIn, scoreOfAll } from './score.ts';
 import { plainDocument } from './still.ts';
-import { inPoints } from './words.ts';
 
 export const dash = '–';
 const known = (estimate: Estimate | null, show: (value: number) => string) =>
   estimate === null ? dash : show(estimate.mean);
 const half = (estimate: Estimate | null, show: (value: number) => string) =>
   estimate?.half == null ? '' : html`<small>± ${show(estimate.half)}</small>`;
-const points = (share: number) => (100 * share).toFixed(2);
 
 /** What stands for an implementation in every figure. */
 export function mark(report: Report, implementation: string): Markup {
@@ -31,10 +30,13 @@ export function mark(report: Report, implementation: string): Markup {
 }
 
 /** From the least to the largest replica of all seeds. */
-function range(report: Report, group: Group): Markup | string {
-  const all = group.runs.flatMap((index) => report.runs[index]!.summary.accuracy ?? []);
+function range(report: Report, group: Group, { show }: ScoreWords): Markup | string {
+  const all = group.runs.flatMap((index) => {
+    const { accuracy, error } = report.runs[index]!.summary;
+    return accuracy ?? error ?? [];
+  });
   if (all.length === 0) return '';
-  return html`<small>${points(Math.min(...all.map(({ min }) => min)))} to ${points(Math.max(...all.map(({ max }) => max)))}</small>`;
+  return html`<small>${show(Math.min(...all.map(({ min }) => min)))} to ${show(Math.max(...all.map(({ max }) => max)))}</small>`;
 }
 
 /** Whether consensus is controlled in some run: then gossips per step are worth a column. */
@@ -43,17 +45,18 @@ const isControlled = ({ runs }: Report) => runs.some(({ experiment }) => experim
 const capped = ({ control }: Group) =>
   control === null ? '' : html`<small>at the cap in ${control.capped} of ${control.steps} steps</small>`;
 
-function summaryRow(report: Report, group: Group, best: boolean): Markup {
+function summaryRow(report: Report, group: Group, score: ScoreWords, best: boolean): Markup {
   const several = report.comparisons.length > 1;
-  const { accuracy, seeds, complete, runs } = group;
+  const { seeds, complete, runs } = group;
+  const [final, merged] = [finalOf(group), mergedOf(group)];
   const partial = complete < runs.length ? html`<small>${complete} complete</small>` : '';
   return html`<tr><th scope="row">${mark(report, group.name)} ${group.name}</th>
 ${several ? '' : html`<td>${number(group.replicas)}</td>`}
 <td>${seeds.length}${partial}</td>
 <td>${known(group.connections, short)}</td>
 ${isControlled(report) ? html`<td>${known(group.gossips, short)}${capped(group)}</td>` : ''}
-<td${new Markup(best ? ' class="best"' : '')}>${known(accuracy, points)}${accuracy?.half == null ? '' : html` ± ${points(accuracy.half)}`}${range(report, group)}</td>
-<td>${known(group.mergedAccuracy, points)}${half(group.mergedAccuracy, points)}</td>
+<td${new Markup(best ? ' class="best"' : '')}>${known(final, score.show)}${final?.half == null ? '' : html` ± ${score.show(final.half)}`}${range(report, group, score)}</td>
+<td>${known(merged, score.show)}${half(merged, score.show)}</td>
 <td>${known(group.loss, (value) => value.toFixed(3))}${half(group.loss, (value) => value.toFixed(3))}</td>
 <td>${known(group.peakGini, short)}${group.peakGiniAt === null ? '' : html`<small>at ${(100 * group.peakGiniAt.mean).toFixed(0)} % of steps</small>`}</td>
 <td>${known(group.finalDistance, (value) => tick(Number(value.toPrecision(3))))}</td>
@@ -77,39 +80,42 @@ function byComparison(
 export function summary(report: Report): Markup {
   const several = report.comparisons.length > 1;
   const controlled = isControlled(report);
+  const { name, unit, sign } = scoreOfAll(report);
   const rows = byComparison(report, (several ? 10 : 11) + (controlled ? 1 : 0), (index, comparison) =>
-    summaryRow(report, report.groups[index]!, clearlyBest(comparison) === index),
+    summaryRow(report, report.groups[index]!, scoreIn(report, comparison), clearlyBest(comparison) === index),
   );
   return html`<section aria-labelledby="summary"><h2 id="summary">Summary</h2>
 <div class="card scroll" tabindex="0" role="region" aria-label="Summary table"><table>
 <thead><tr><th scope="col">implementation</th>${several ? '' : html`<th scope="col">replicas</th>`}<th scope="col">seeds</th><th scope="col">connections</th>${controlled ? html`<th scope="col">gossips<small>per step</small></th>` : ''}
-<th scope="col">test accuracy %<small>least to largest replica</small></th><th scope="col">merged model %</th><th scope="col">test loss</th>
+<th scope="col">test ${name}${unit}<small>least to largest replica</small></th><th scope="col">merged model${unit}</th><th scope="col">test loss</th>
 <th scope="col">peak Gini</th><th scope="col">final Ξ</th><th scope="col">sent<small>by one replica</small></th><th scope="col">training time</th></tr></thead>
 <tbody>${rows}</tbody></table></div>
-<p class="hint">Accuracy and loss are means over the local models at the last evaluation, and over the seeds; ± is half of the 95 % interval over the seeds (Student’s t).
-Connections are neighbours per replica, mean over the steps${controlled ? '; under consensus control each gossip of a step counts, and a step that ended at the cap of gossips missed its target' : ''}. Bold, if anything, is an accuracy that is above every other beyond noise (see the differences).
+<p class="hint">${name === 'accuracy' ? 'Accuracy' : 'Error (the root of the mean squared error)'} and loss are means over the local models at the last evaluation, and over the seeds; ± is half of the 95 % interval over the seeds (Student’s t).
+Connections are neighbours per replica, mean over the steps${controlled ? '; under consensus control each gossip of a step counts, and a step that ended at the cap of gossips missed its target' : ''}. Bold, if anything, is an ${name} that is ${sign > 0 ? 'above' : 'below'} every other beyond noise (see the differences).
 Peak Gini is a mean over all tensors alike: in the first steps tensors that start at 0 differ most for their size and make up most of it.</p></section>`;
 }
 
 /** How much more accurate the implementation of a row is than that of a column: a table for each comparison. */
 export function differences(report: Report): Markup | string {
   const tables = report.comparisons.map((comparison, index) => {
-    const complete = comparison.groups.filter((group) => counts(report.groups[group]!));
+    const score = scoreIn(report, comparison);
+    const complete = comparison.groups.filter((group) => hasFinal(report.groups[group]!));
     if (complete.length < 2) return '';
     const name = (group: number) => report.groups[group]!.name;
     const cell = (a: number, b: number) => {
       const difference = a === b ? null : differenceIn(comparison, a, b);
       if (difference === null) return html`<td class="never">${a === b ? '' : dash}</td>`;
-      const tone = isClear(difference) ? (difference.mean > 0 ? ' class="better"' : ' class="worse"') : '';
-      return html`<td${new Markup(tone)}>${inPoints(difference)}</td>`;
+      const tone = isClear(difference) ? (score.sign * difference.mean > 0 ? ' class="better"' : ' class="worse"') : '';
+      return html`<td${new Markup(tone)}>${score.showEstimate(difference)}</td>`;
     };
-    return html`<div class="card scroll" tabindex="0" role="region" aria-label="Differences in test accuracy, ${comparison.label}" data-comparison="${index}"><table>
+    return html`<div class="card scroll" tabindex="0" role="region" aria-label="Differences in test ${score.name}, ${comparison.label}" data-comparison="${index}"><table>
 <thead><tr><th scope="col">${report.comparisons.length > 1 ? `${comparison.label}: ` : ''}row − column</th>${complete.map((b) => html`<th scope="col">${name(b)}</th>`)}</tr></thead>
 <tbody>${complete.map((a) => html`<tr><th scope="row">${mark(report, name(a))} ${name(a)}</th>${complete.map((b) => cell(a, b))}</tr>`)}</tbody></table></div>`;
   });
   if (tables.every((table) => table === '')) return '';
-  return html`<section aria-labelledby="differences"><h2 id="differences">Differences in test accuracy</h2>${tables}
-<p class="hint">In points, seed by seed over the seeds that both have, with half of the 95 % interval; with one seed there is no interval, and no difference can be told from noise.
+  const { name, sign } = scoreOfAll(report);
+  return html`<section aria-labelledby="differences"><h2 id="differences">Differences in test ${name}</h2>${tables}
+<p class="hint">${sign > 0 ? 'In points' : 'In units of the error'}, seed by seed over the seeds that both have, with half of the 95 % interval; with one seed there is no interval, and no difference can be told from noise.
 Coloured and bold are differences beyond noise: their interval excludes 0. Each interval holds by itself: of 20 pairs that do not differ about one is coloured by chance.</p></section>`;
 }
 
@@ -124,20 +130,21 @@ function costRow(report: Report, group: Group): Markup {
 
 /** A table for each comparison, which has its own targets; the page shows that of the comparison looked at. */
 export function cost(report: Report): Markup | string {
+  const { name: score } = scoreOfAll(report);
   const tables = report.comparisons.map(({ label, groups }, index) => {
     const peers = groups.map((group) => report.groups[group]!);
-    const targets = peers[0]!.reached.map(({ accuracy }) => percentOf(accuracy));
+    const targets = peers[0]!.reached.map(targetText);
     if (targets.length === 0) return '';
-    const name = `Cost until an accuracy is reached, ${label}`;
+    const name = `Cost until an ${score} is reached, ${label}`;
     return html`<div class="card scroll" tabindex="0" role="region" aria-label="${name}" data-comparison="${index}"><table>
 <thead><tr><th scope="col" rowspan="2">${report.comparisons.length > 1 ? label : 'implementation'}</th>${targets.map((target) => html`<th scope="colgroup" colspan="3" class="target">${target}</th>`)}</tr>
 <tr>${targets.map(() => html`<th scope="col">epochs</th><th scope="col">sent</th><th scope="col">time</th>`)}</tr></thead>
 <tbody>${peers.map((group) => costRow(report, group))}</tbody></table></div>`;
   });
   if (tables.every((table) => table === '')) return '';
-  return html`<section aria-labelledby="cost"><h2 id="cost">Cost until an accuracy is reached</h2>${tables}
-<p class="hint">When the mean test accuracy of the local models first reaches 90, 95 and 99 % of the best of the comparison, in whole points: epochs, bytes sent by one replica,
-and time of training without evaluation. Accuracy is known at evaluations alone.</p></section>`;
+  return html`<section aria-labelledby="cost"><h2 id="cost">Cost until an ${score} is reached</h2>${tables}
+<p class="hint">${score === 'accuracy' ? 'When the mean test accuracy of the local models first reaches 90, 95 and 99 % of the best of the comparison, in whole points' : 'When the test error of the local models first comes down to what the least error of the comparison is 90, 95 and 99 % of'}: epochs, bytes sent by one replica,
+and time of training without evaluation. ${score === 'accuracy' ? 'Accuracy' : 'The error'} is known at evaluations alone.</p></section>`;
 }
 
 /** When each implementation reaches the accuracies on each network; the fastest is marked. */

@@ -68,7 +68,7 @@ describe('shapes', () => {
 
 describe('values', () => {
   it.each([10, -1, 2 ** 31 - 1])('a label %i', async (label) => {
-    const spoil = (memory: { labels: Int32Array }) => ({ labels: memory.labels.fill(label, 2, 3) });
+    const spoil = (memory: { labels: Float32Array | Int32Array }) => ({ labels: memory.labels.fill(label, 2, 3) });
     const wanted = new RegExp(`softmaxCrossEntropy: labels must be from 0 to 9, but labels\\[2\\] is ${label}`);
     await expect(run(cnnStep(), spoil)).rejects.toThrow(wanted);
   });

@@ -20,7 +20,8 @@ describe('mnist', async () => {
   const mnist = await load();
 
   it('is the original: sizes, class counts, pixels', () => {
-    const counts = (labels: Int32Array) => Array.from({ length: 10 }, (_, c) => labels.filter((l) => l === c).length);
+    const counts = (labels: ArrayLike<number>) =>
+      Array.from({ length: 10 }, (_, c) => Array.from(labels).filter((l) => l === c).length);
     expect(mnist).toMatchObject({ classes: 10, shape: [1, 28, 28], train: { count: 60_000 }, test: { count: 10_000 } });
     expect(counts(mnist.train.labels)).toEqual([5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]);
     expect(counts(mnist.test.labels)).toEqual([980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009]);

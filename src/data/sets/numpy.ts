@@ -5,12 +5,20 @@ import { reason } from '../../base/file.ts';
 import { number } from '../../base/format.ts';
 import { requireMemory } from '../../base/memory.ts';
 import { sizeOf } from '../../base/shape.ts';
-import { type Features, type Samples, scaleTable, sharedBytes, sharedFloats, sharedInts } from '../dataset.ts';
+import {
+  type FeatureColumn,
+  type Features,
+  type Samples,
+  scaleTable,
+  sharedBytes,
+  sharedFloats,
+  sharedInts,
+} from '../dataset.ts';
 import { contentOf } from '../folder.ts';
 import { type NumpyArray, parseNpy, parseNpz } from '../numpy.ts';
-import { firstTrain, ownFile, setAside, type TestSplit } from '../own.ts';
+import { firstTrain, ownFile, scaleOf, setAside, type TestSplit, unscaled } from '../own.ts';
 import { dataSet } from '../set.ts';
-import { sampleSettings } from '../settings.ts';
+import { normalizeTargets, sampleSettings, task } from '../settings.ts';
 
 const settings = {
   path: z.string().min(1).describe('samples: a .npy file, or a .npz file that may hold the labels as well'),
@@ -44,6 +52,8 @@ const settings = {
     .describe(
       'bring features (of images: channels) to mean 0 and standard deviation 1 over the training samples; otherwise bytes become 0 to 1 and other numbers stay',
     ),
+  task,
+  normalizeTargets,
   ...sampleSettings,
 };
 type Settings = z.output<z.ZodObject<typeof settings>>;
@@ -129,6 +139,73 @@ function labelsOf({ x, y }: Pair, path: string): ArrayLike<number> {
 
 const maxClasses = 10_000;
 
+/** What is to be predicted: how many outputs, and the labels of chosen samples of a pair. */
+interface Labels {
+  readonly classes: number;
+  readonly classNames?: readonly string[];
+  readonly targets?: readonly FeatureColumn[];
+  readonly labelSize: number;
+  pick(pair: Pair, chosen: Uint32Array): Samples['labels'];
+}
+
+/** Whole numbers of any value are classes, in ascending order. */
+function classLabels(pairs: readonly Pair[], path: string): Labels {
+  const values = [...new Set(pairs.flatMap((pair) => Array.from(labelsOf(pair, path))))].sort((a, b) => a - b);
+  if (values.length < 2 || values.length > maxClasses)
+    throw new UserError(
+      `${path}: the labels hold ${number(values.length)} different values; from 2 to ${number(maxClasses)} classes can be told apart`,
+    );
+  const classOf = new Map(values.map((value, index) => [value, index]));
+  return {
+    classes: values.length,
+    classNames: values.map(String),
+    labelSize: 1,
+    pick: ({ y }, chosen) => sharedInts(Int32Array.from(chosen, (i) => classOf.get(y.values[i]!)!)),
+  };
+}
+
+/** Numbers to predict, or 1 and 0 for yes and no: [samples] or [samples, outputs]. */
+function numberLabels(pairs: readonly Pair[], train: Uint32Array, { path, ...settings }: Settings): Labels {
+  const outputs = pairs[0]!.y.shape[1] ?? 1;
+  const isRegression = settings.task === 'regression';
+  for (const { x, y } of pairs) {
+    if (y.shape.length > 2 || y.shape[0] !== x.shape[0] || (y.shape[1] ?? 1) !== outputs || outputs === 0)
+      throw new UserError(
+        `${path}: there are ${number(x.shape[0] ?? 0)} samples, but labels of shape (${y.shape.join(', ')})`,
+        { hint: `${settings.task} needs labels of shape [samples] or [samples, outputs]` },
+      );
+    const bad = y.values.findIndex((value) =>
+      isRegression ? !Number.isFinite(Math.fround(value)) : value !== 0 && value !== 1,
+    );
+    if (bad >= 0)
+      throw new UserError(
+        `${path}: the labels of sample ${number(Math.floor(bad / outputs))} hold ${y.values[bad]}; ${isRegression ? 'regression needs finite numbers' : 'multi-label needs 1 (yes) or 0 (no)'}`,
+      );
+  }
+  const { values } = pairs[0]!.y;
+  const scales = Array.from({ length: outputs }, (_, output) =>
+    isRegression && settings.normalizeTargets
+      ? scaleOf(
+          Float64Array.from({ length: values.length / outputs }, (_, i) => values[i * outputs + output]!),
+          train,
+        )
+      : unscaled,
+  );
+  return {
+    classes: outputs,
+    labelSize: outputs,
+    ...(isRegression ? { targets: scales.map((scale, output) => ({ name: `y${output}`, ...scale })) } : {}),
+    pick({ y }, chosen) {
+      const labels = (isRegression ? sharedFloats : sharedInts)(chosen.length * outputs);
+      chosen.forEach((i, place) => {
+        for (const [output, { mean, deviation }] of scales.entries())
+          labels[place * outputs + output] = (y.values[i * outputs + output]! - mean) / deviation;
+      });
+      return labels;
+    },
+  };
+}
+
 /** Mean and deviation of each feature, or of each channel of images, over the training samples. */
 function scalesOf(x: NumpyArray, train: Uint32Array, shape: readonly number[], places: (at: number) => number) {
   const [size, groups] = [sizeOf(shape), shape[0]!];
@@ -187,16 +264,11 @@ export const numpy = dataSet({
       );
     const pairs = test === undefined ? [train] : [train, test];
     for (const { x } of pairs) requireFinite(x, given.path);
-    const numbers = pairs.map((pair) => labelsOf(pair, given.path));
-    const values = [...new Set(numbers.flatMap((own) => Array.from(own)))].sort((a, b) => a - b);
-    if (values.length < 2 || values.length > maxClasses)
-      throw new UserError(
-        `${given.path}: the labels hold ${number(values.length)} different values; from 2 to ${number(maxClasses)} classes can be told apart`,
-      );
-    const classOf = new Map(values.map((value, index) => [value, index]));
     const count = train.x.shape[0]!;
     const division: TestSplit =
       test === undefined ? setAside(count, given.testShare, seed, given.path) : firstTrain(count, count);
+    const labels =
+      given.task === 'classification' ? classLabels(pairs, given.path) : numberLabels(pairs, division.train, given);
     const channelsLast = shape.length === 3 && train.x.shape.length === 4 && given.channels === 'last';
     const { to, group } = orderOf(shape, channelsLast);
     const found = scalesOf(train.x, division.train, shape, group);
@@ -215,33 +287,35 @@ export const numpy = dataSet({
             [...deviation].map((each) => each / 255),
           )
         : undefined;
-    const split = ({ x }: Pair, labels: ArrayLike<number>, chosen: Uint32Array): Samples => {
+    const split = (pair: Pair, chosen: Uint32Array): Samples => {
       const features: Features = scale ? sharedBytes(chosen.length * size) : sharedFloats(chosen.length * size);
       chosen.forEach((from, place) => {
         for (let at = 0; at < size; at++) {
-          const value = x.values[from * size + at]!;
+          const value = pair.x.values[from * size + at]!;
           features[place * size + to(at)] = scale ? value : (value - mean[group(at)]!) / deviation[group(at)]!;
         }
       });
       return {
         count: chosen.length,
         features,
-        labels: sharedInts(Int32Array.from(chosen, (i) => classOf.get(labels[i]!)!)),
+        labels: labels.pick(pair, chosen),
+        ...(labels.labelSize > 1 ? { labelSize: labels.labelSize } : {}),
         shape,
         ...(scale ? { scale } : {}),
       };
     };
     const tested =
       test === undefined
-        ? split(train, numbers[0]!, division.test)
-        : split(test, numbers[1]!, firstTrain(test.x.shape[0]!, test.x.shape[0]!).train);
+        ? split(train, division.test)
+        : split(test, firstTrain(test.x.shape[0]!, test.x.shape[0]!).train);
     return {
-      task: 'classification',
+      task: given.task,
       name: 'numpy',
       shape,
-      classes: values.length,
-      classNames: values.map(String),
-      train: split(train, numbers[0]!, division.train),
+      classes: labels.classes,
+      ...(labels.classNames ? { classNames: labels.classNames } : {}),
+      ...(labels.targets ? { targets: labels.targets } : {}),
+      train: split(train, division.train),
       test: tested,
     };
   },

@@ -122,6 +122,31 @@ describe('tables', () => {
     expect(await error(path, { sha256: '0'.repeat(64) })).toMatch('a.csv has changed');
   });
 
+  it('may ask for numbers, normalised by the training rows, or for several yes and no', async () => {
+    const path = write('price.csv', 'x,price,rooms,hot,part\n1,10,1,0,train\n2,30,2,1,train\n3,50,2,1,test\n');
+    const numbers = await table(path, {
+      task: 'regression',
+      label: ['price', 'rooms'],
+      ignore: ['hot'],
+      split: 'part',
+    });
+    expect([numbers.task, numbers.classes, numbers.train.labelSize]).toEqual(['regression', 2, 2]);
+    expect(numbers.targets).toEqual([
+      { name: 'price', mean: 20, deviation: 10 },
+      { name: 'rooms', mean: 1.5, deviation: 0.5 },
+    ]);
+    expect([...numbers.train.labels, ...numbers.test.labels]).toEqual([-1, -1, 1, 1, 3, 1]);
+    const y = new Float32Array(4);
+    fillBatch(numbers.train, [1, 0], new Float32Array(2), y);
+    expect([...y]).toEqual([1, 1, -1, -1]);
+    const answers = await table(path, { task: 'multi-label', label: ['hot'], split: 'part' });
+    expect([...answers.train.labels, ...answers.test.labels]).toEqual([0, 1, 1]);
+    await expect(table(path, { task: 'multi-label', label: 'price', split: 'part' })).rejects.toThrow(
+      'column "price" of',
+    );
+    await expect(table(path, { label: ['price', 'rooms'], split: 'part' })).rejects.toThrow('predicts one column');
+  });
+
   it('are described', async () => {
     const found = await inspectData(write('a.csv', csv), { label: 'color' });
     expect(found).toMatchObject({
@@ -187,7 +212,7 @@ describe('arrays', () => {
     const values = new Float32Array(shape.reduce((a, b) => a * b)).fill(given.nan ? Number.NaN : 1);
     const path = write('x.npy', npy('<f4', shape, values));
     const labelsPath = given.labels && write('y.npy', labels(given.labels));
-    await expect(load2({ path, labelsPath })).rejects.toThrow(message);
+    await expect(load2({ path, labelsPath, testShare: 0.5 })).rejects.toThrow(message);
   });
 });
 

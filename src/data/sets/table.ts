@@ -4,9 +4,9 @@ import { suggest, UserError } from '../../base/error.ts';
 import { number } from '../../base/format.ts';
 import { requireMemory } from '../../base/memory.ts';
 import { type FeatureColumn, type Samples, sharedFloats, sharedInts } from '../dataset.ts';
-import { firstTrain, ownFile, scaleOf, setAside, type TestSplit } from '../own.ts';
+import { firstTrain, ownFile, scaleOf, setAside, type TestSplit, unscaled } from '../own.ts';
 import { dataSet } from '../set.ts';
-import { sampleSettings } from '../settings.ts';
+import { normalizeTargets, sampleSettings, task } from '../settings.ts';
 import { unnamed } from '../table/header.ts';
 import { type ColumnFacts, type NumberColumn, type OpenTable, type TextColumn, withTable } from '../table/table.ts';
 
@@ -21,7 +21,11 @@ const settings = {
   testPath: z.string().min(1).optional().describe('test rows in a file of their own, with the same columns'),
   testSha256: sha256Setting,
   header: z.boolean().default(true).describe('whether the first row of CSV names the columns; false: c1, c2, …'),
-  label: z.string().min(1).describe('the column to predict; its different values are the classes'),
+  task,
+  label: z
+    .union([z.string().min(1), columnNames.min(1)])
+    .describe('the column to predict; a list of them for regression and multi-label'),
+  normalizeTargets,
   features: columnNames.min(1).optional().describe('columns to predict from; all others by default'),
   ignore: columnNames.default([]).describe('columns to leave out, such as identifiers'),
   categorical: columnNames.default([]).describe('columns of numbers that are names of categories; text always is'),
@@ -45,6 +49,8 @@ const settings = {
 };
 type Settings = z.output<z.ZodObject<typeof settings>>;
 
+const labelsOf = (label: Settings['label']): readonly string[] => (typeof label === 'string' ? [label] : label);
+
 const list = (names: readonly string[]) => {
   const shown = names.slice(0, 12).join(', ');
   return names.length > 12 ? `${shown} and ${number(names.length - 12)} more` : shown;
@@ -56,7 +62,8 @@ function requireColumns(
   table: OpenTable,
 ): void {
   const names = table.columns.map((column) => column.name);
-  const asked = { label: [label], features, ignore, categorical, split: [split], group: [group] };
+  const labels = labelsOf(label);
+  const asked = { label: labels, features, ignore, categorical, split: [split], group: [group] };
   for (const [setting, wanted] of Object.entries(asked))
     for (const name of wanted) {
       if (name === undefined || names.includes(name)) continue;
@@ -66,7 +73,8 @@ function requireColumns(
       }`;
       throw new UserError(`data.${setting}: ${path} has no column "${name}"`, { hint });
     }
-  if (features.includes(label)) throw new UserError(`data.features: "${label}" is the label, it cannot be a feature`);
+  const both = features.find((name) => labels.includes(name));
+  if (both !== undefined) throw new UserError(`data.features: "${both}" is the label, it cannot be a feature`);
 }
 
 /** Numbers or categories? A column of numbers with a few other values is a mistake rather than a category. */
@@ -109,28 +117,86 @@ function inOrder(values: readonly string[]): readonly string[] {
   return [...values].sort(numeric ? (a, b) => Number(a) - Number(b) : (a, b) => (a < b ? -1 : a > b ? 1 : 0));
 }
 
-/** The class of every row, and their names. */
-async function classesOf(
-  { label, path }: Settings,
-  table: OpenTable,
-): Promise<{ of: Int32Array; names: readonly string[] }> {
-  const facts = table.columns.find((column) => column.name === label)!;
-  if (facts.distinct > maxValues)
-    throw new UserError(
-      `data.label: column "${label}" of ${path} has ${number(facts.distinct)} different values, too many for classes`,
-      { hint: `choose a column with at most ${number(maxValues)}` },
-    );
-  const [{ codes, values }] = (await table.texts([label], maxValues)) as [TextColumn];
-  const absent = codes.indexOf(-1);
-  if (absent >= 0)
-    throw new UserError(`${path}: column "${label}" has no value in ${rowText(absent)}`, {
-      hint: `every row needs its label; ${number(facts.present)} of ${number(table.rows)} have one`,
+/** What is to be predicted, of all rows. */
+interface Labels {
+  readonly classes: number;
+  readonly names: readonly string[];
+  readonly labelSize: number;
+  readonly targets?: readonly FeatureColumn[];
+  /** Of these rows, in shared memory. */
+  pick(rows: Uint32Array): Samples['labels'];
+}
+
+const withoutLabel = (path: string, column: string, row: number) =>
+  new UserError(`${path}: column "${column}" has no value in ${rowText(row)}`, {
+    hint: 'every row needs its label: give one, or leave the row out',
+  });
+
+/** The class of every row: the different values of a column. */
+async function classLabels({ label, path }: Settings, table: OpenTable): Promise<Labels> {
+  const [column, ...more] = labelsOf(label);
+  if (more.length > 0)
+    throw new UserError(`data.label: classification predicts one column, got ${list([column!, ...more])}`, {
+      hint: 'say data.task: regression or multi-label, or give one column',
     });
+  const facts = table.columns.find(({ name }) => name === column)!;
+  const fractions = facts.numbers === facts.present && !Number.isInteger(facts.min) && facts.distinct > 20;
+  if (facts.distinct > maxValues || fractions)
+    throw new UserError(
+      `data.label: column "${column}" of ${path} has ${number(facts.distinct)} different ${fractions ? 'numbers, which are hardly' : 'values, too many for'} classes`,
+      { hint: 'to predict numbers, say data.task: regression' },
+    );
+  const [{ codes, values }] = (await table.texts([column!], maxValues)) as [TextColumn];
+  const absent = codes.indexOf(-1);
+  if (absent >= 0) throw withoutLabel(path, column!, absent);
   if (values.length < 2)
-    throw new UserError(`data.label: column "${label}" of ${path} holds ${values.length} class, at least 2 are needed`);
+    throw new UserError(
+      `data.label: column "${column}" of ${path} holds ${values.length} class, at least 2 are needed`,
+    );
   const names = inOrder(values);
   const place = values.map((value) => names.indexOf(value));
-  return { of: codes.map((code) => place[code]!), names };
+  return {
+    classes: names.length,
+    names,
+    labelSize: 1,
+    pick: (rows) => sharedInts(Int32Array.from(rows, (row) => place[codes[row]!]!)),
+  };
+}
+
+/** Numbers to predict, normalised; or 1 and 0 for yes and no. */
+async function numberLabels(settings: Settings, table: OpenTable, { train }: TestSplit): Promise<Labels> {
+  const { label, path, task: asked, normalizeTargets: normalised } = settings;
+  const names = labelsOf(label);
+  const columns = await table.numbers(names);
+  const scales = columns.map(({ values }, index) => {
+    const absent = values.findIndex(Number.isNaN);
+    const { stray } = table.columns.find(({ name }) => name === names[index])!;
+    if (absent >= 0 && stray !== null)
+      throw new UserError(`data.label: column "${names[index]}" of ${path} holds "${stray}"; ${asked} needs numbers`);
+    if (absent >= 0) throw withoutLabel(path, names[index]!, absent);
+    const other = values.findIndex((value) => value !== 0 && value !== 1);
+    if (asked === 'multi-label' && other >= 0)
+      throw new UserError(
+        `data.label: column "${names[index]}" of ${path} is ${values[other]} in ${rowText(other)}; multi-label needs 1 (yes) or 0 (no)`,
+      );
+    return asked === 'regression' && normalised ? scaleOf(values, train) : unscaled;
+  });
+  return {
+    classes: names.length,
+    names,
+    labelSize: names.length,
+    ...(asked === 'regression' ? { targets: names.map((name, index) => ({ name, ...scales[index]! })) } : {}),
+    pick(rows) {
+      const labels = (asked === 'regression' ? sharedFloats : sharedInts)(rows.length * names.length);
+      rows.forEach((row, place) => {
+        for (const [index, { values }] of columns.entries()) {
+          const { mean, deviation } = scales[index]!;
+          labels[place * names.length + index] = (values[row]! - mean) / deviation;
+        }
+      });
+      return labels;
+    },
+  };
 }
 
 interface Encoded {
@@ -187,7 +253,7 @@ function encode(
 /** The columns to predict from, in the order of the settings or of the file. */
 async function featuresOf(settings: Settings, table: OpenTable) {
   const { features, label, ignore, split, group } = settings;
-  const left = new Set([label, split, group, ...ignore]);
+  const left = new Set([...labelsOf(label), split, group, ...ignore]);
   const chosen = table.columns.filter(({ name }) =>
     features === undefined ? !left.has(name) && !name.startsWith(unnamed) : features.includes(name),
   );
@@ -222,7 +288,9 @@ export const table = dataSet({
       if (opened.rows === 0) throw new UserError(`the table ${given.path} has no rows`);
       requireColumns(given, opened);
       const rows = await testSplitOf(given, opened, seed);
-      const classes = await classesOf(given, opened);
+      const labels = await (given.task === 'classification'
+        ? classLabels(given, opened)
+        : numberLabels(given, opened, rows));
       const columns = await featuresOf(given, opened);
       const groups = given.group && ((await opened.texts([given.group], opened.rows))[0] as TextColumn).codes;
       const encoded = encode(columns, given, rows);
@@ -241,17 +309,19 @@ export const table = dataSet({
         return {
           count: chosen.length,
           features,
-          labels: pick(classes.of),
+          labels: labels.pick(chosen),
+          ...(labels.labelSize > 1 ? { labelSize: labels.labelSize } : {}),
           shape: [width],
           ...(groups ? { groups: pick(groups) } : {}),
         };
       };
       return {
-        task: 'classification',
+        task: given.task,
         name: 'table',
         shape: [width],
-        classes: classes.names.length,
-        classNames: classes.names,
+        classes: labels.classes,
+        classNames: labels.names,
+        ...(labels.targets ? { targets: labels.targets } : {}),
         columns: encoded.columns,
         train: split(rows.train),
         test: split(rows.test),

@@ -1,4 +1,4 @@
-import { countAxis, extent, number, percent, ticksIn } from './axis.ts';
+import { countAxis, extent, number, percent, short, ticksIn } from './axis.ts';
 import { compose } from './compose.ts';
 import {
   type Curve,
@@ -30,16 +30,21 @@ export const connections: Figure = {
   id: 'connections',
   title: 'Connections over the epochs',
   caption:
-    'Above, the mean test accuracy of the local models; below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later. Under consensus control each gossip of a step counts.',
+    'Above, the mean test accuracy of the local models (where numbers are predicted, their loss); below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later. Under consensus control each gossip of a step counts.',
   applies: (view) => runsOf(view).some((run) => run.steps.connections.some((k) => k !== null)),
   choices: () => [],
   draw(view, _, frame) {
     const { report } = view;
     const groups = groupsOf(view);
-    const accuracy = groups.map((group) =>
-      inPercent(curveOf(report, group, (run) => learningColumns(run, 'accuracy', 'epoch', 'local'), 'none')),
-    );
-    const domain = lateDomain(accuracy);
+    // Where numbers are predicted there is no accuracy.
+    const accurate = groups.some((group) => group.accuracy !== null || group.error === null);
+    const quantity = accurate ? 'accuracy' : 'loss';
+    const accuracy = groups.map((group) => {
+      const curve = curveOf(report, group, (run) => learningColumns(run, quantity, 'epoch', 'local'), 'none');
+      return accurate ? inPercent(curve) : curve;
+    });
+    const domain = accurate ? lateDomain(accuracy) : undefined;
+    const value = (y: number) => (accurate ? percent(y / 100) : short(y));
     const k = connectionCurves(view);
     const [, end = 1] = extent([...accuracy, ...k].flatMap(({ points }) => points.map(({ x }) => x))) ?? [];
     const x = { domain: [0, end], ticks: ticksIn(frame.width) };
@@ -52,12 +57,19 @@ export const connections: Figure = {
           height: 270,
           marginBottom: 24,
           x: { ...x, label: null },
-          y: { label: 'test accuracy (%)', grid: true, nice: true, ticks: 6, inset: 4, ...(domain && { domain }) },
+          y: {
+            label: accurate ? 'test accuracy (%)' : 'test loss',
+            grid: true,
+            nice: true,
+            ticks: 6,
+            inset: 4,
+            ...(domain && { domain }),
+          },
           marks: [
             ...rateMarks(view, frame, 'epoch'),
             ...curveMarks(report, accuracy, frame, { dots: true, domain }),
             ...curveTips(
-              accuracy.map((curve) => ({ ...curve, tip: said((y) => `test accuracy ${percent(y / 100)}`) })),
+              accuracy.map((curve) => ({ ...curve, tip: said((y) => `test ${quantity} ${value(y)}`) })),
               frame,
             ),
           ],

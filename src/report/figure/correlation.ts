@@ -132,7 +132,7 @@ export const varianceAccuracy: Figure = {
   title: 'Accuracy against variance',
   caption:
     'Final test accuracy against the mean variance rank, by the Gini coefficient over tensors and steps: 1 has the least variance between its replicas. Bars are 95 % intervals over the seeds, small dots single seeds.',
-  applies: (view) => comparisonOf(view).ranked.length > 1,
+  applies: (view) => comparisonOf(view).ranked.length > 1 && groupsOf(view).some(({ accuracy }) => accuracy !== null),
   choices: () => [
     { id: 'part', label: 'Rank over', options: Object.entries(parts).map(([value, label]) => ({ value, label })) },
   ],

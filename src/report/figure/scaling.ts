@@ -10,7 +10,8 @@ export const scaling: Figure = {
   caption:
     'Final test accuracy of the local models of each implementation at every scale. Bars are 95 % intervals over the seeds. The samples are dealt to all replicas, so that more replicas take fewer steps per epoch.',
   whole: true,
-  applies: ({ report }) => report.scaling.some(({ replicas }) => replicas.length > 1),
+  applies: ({ report }) =>
+    report.scaling.some(({ replicas, accuracy }) => replicas.length > 1 && accuracy.some((value) => value !== null)),
   choices: () => [],
   draw({ report, hidden }, _, frame) {
     const rows = report.scaling.filter(({ name }) => !hidden.has(name));
