@@ -1,0 +1,24 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { Random } from '../../src/base/random.ts';
+import { samplesIn, survives } from './mutated.ts';
+
+/** By hand as many as wanted: npx tsx scripts/fuzz-data.ts 100000. Tables take a database each. */
+const counts: Readonly<Record<string, number>> = { 'x.csv': 100, 'x.parquet': 100, 'x.npy': 1500, 'x.npz': 1500 };
+
+it('damaged files of users are refused in a sentence, or read', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dbench-fuzz-data-'));
+  try {
+    for (const sample of await samplesIn(folder)) {
+      let refused = 0;
+      for (let seed = 0; seed < counts[sample.name]!; seed++)
+        refused += (await survives(folder, sample, new Random(seed, 'test'))) ? 0 : 1;
+      // Some changes make another sound file, others do not.
+      expect(refused, sample.name).toBeGreaterThan(0);
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
