@@ -140,7 +140,7 @@ async function classLabels({ label, path }: Settings, table: OpenTable): Promise
       hint: 'say data.task: regression or multi-label, or give one column',
     });
   const facts = table.columns.find(({ name }) => name === column)!;
-  const fractions = facts.numbers === facts.present && !Number.isInteger(facts.min) && facts.distinct > 20;
+  const fractions = facts.numbers === facts.present && facts.distinct > 20 && facts.distinct > 0.5 * facts.present;
   if (facts.distinct > maxValues || fractions)
     throw new UserError(
       `data.label: column "${column}" of ${path} has ${number(facts.distinct)} different ${fractions ? 'numbers, which are hardly' : 'values, too many for'} classes`,
