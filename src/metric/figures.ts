@@ -28,6 +28,19 @@ export function tensorMeans(values: Float64Array, tensors: number): Series {
   );
 }
 
+/**
+ * The same over the weight tensors, those with two or more dimensions, if there are any: biases and the shifts of norms start at 0,
+ * so that in the first steps they differ most for their size.
+ */
+export function weightMeans(values: Float64Array, tensors: readonly { readonly shape: string }[]): Series {
+  const weights = tensors.flatMap(({ shape }, tensor) => (shape.includes('×') ? [tensor] : []));
+  const { length } = tensors;
+  if (weights.length === 0) return tensorMeans(values, length);
+  return Float64Array.from({ length: values.length / length }, (_, row) =>
+    mean(weights.map((tensor) => values[row * length + tensor]!)),
+  );
+}
+
 /** What was spent up to and with each step. */
 export function cumulative(values: Series): Series {
   let total = 0;

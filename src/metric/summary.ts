@@ -1,7 +1,7 @@
 import { hostOf, type Run, readResult, type Status, statusOf, stepsKept } from '../store/runs.ts';
 import { connectionsOf } from './connections.ts';
 import { type Control, controlOf } from './control.ts';
-import { finite, meanOfMeasured, peakOf, sum, tensorMeans } from './figures.ts';
+import { finite, meanOfMeasured, peakOf, sum, weightMeans } from './figures.ts';
 import { type Hits, hitsAt, shareOf } from './hits.ts';
 import { type ErrorSummary, scoreOf } from './score.ts';
 import { type RunSeries, readSeries, type Series } from './series.ts';
@@ -120,7 +120,7 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     mergedLoss: last(evaluations.mergedLoss),
     trainAccuracy: last(evaluations.trainAccuracy.mean),
     trainLoss: last(evaluations.trainLoss.mean),
-    peakGini: peakOf(tensorMeans(variance.gini, series.tensors.length))?.value ?? null,
+    peakGini: peakOf(weightMeans(variance.gini, series.tensors))?.value ?? null,
     peakDistance: peakOf(steps.distance)?.value ?? null,
     finalDistance: finite(steps.distance.findLast((distance) => !Number.isNaN(distance))),
     sentBytes: sum(steps.sentBytes),

@@ -3,7 +3,7 @@ import type { ScoreName } from '../metric/score.ts';
 import type { Comparison, Difference, Group, Report } from './report.ts';
 
 /** Final accuracy, or error, of a group's complete runs by seed. */
-function scores({ runs }: Pick<Report, 'runs'>, group: Group, score: ScoreName): ReadonlyMap<number, number> {
+export function scores({ runs }: Pick<Report, 'runs'>, group: Group, score: ScoreName): ReadonlyMap<number, number> {
   return new Map(
     group.runs.flatMap((index): [number, number][] => {
       const { experiment, summary } = runs[index]!;

@@ -1,6 +1,7 @@
 import { factsOf } from '../algorithm/facts.ts';
 import { number } from '../base/format.ts';
-import { differenceOf } from './difference.ts';
+import { fewestSeeds, judged, type Trend, trendOf, type Verdict } from '../metric/trend.ts';
+import { scores } from './difference.ts';
 import type { Comparison, Group, Report } from './report.ts';
 import { finalOf } from './score.ts';
 
@@ -9,28 +10,39 @@ export type Facts = Pick<Report, 'runs' | 'groups' | 'comparisons' | 'scaling'>;
 
 /** With fewer no verdict is given. */
 const fewestImplementations = 4;
-const fewestSeeds = 2;
 /** Accuracies closer than this count as equal. */
 export const margin = 0.005;
 
 /** What is missing for a correlation to count; null if nothing is. */
-export const implementationsMissing = (members: readonly Group[]): string | null =>
-  members.length >= fewestImplementations
-    ? null
-    : `four or more complete decentralized implementations (here ${members.length})`;
+export const implementationsMissing = ({ length }: readonly unknown[]): string | null =>
+  length >= fewestImplementations ? null : `four or more complete decentralized implementations (here ${length})`;
 
-/** Seeds that all of these have. */
-const commonSeeds = ({ runs }: Facts, members: readonly Group[]): number => {
-  const seedsOf = (group: Group) =>
-    group.runs.flatMap((index) => (runs[index]!.summary.status === 'complete' ? [runs[index]!.experiment.seed] : []));
-  const [first, ...others] = members.map(seedsOf);
-  return (first ?? []).filter((seed) => others.every((seeds) => seeds.includes(seed))).length;
-};
+/** Accuracies of each seed that all of these have, seed by seed. */
+function bySeed(facts: Facts, members: readonly Group[]): number[][] {
+  const all = members.map((group) => scores(facts, group, 'accuracy'));
+  const seeds = [...(all[0]?.keys() ?? [])].filter((seed) => all.every((each) => each.has(seed)));
+  return seeds.map((seed) => all.map((each) => each.get(seed)!));
+}
 
 /** What is missing for an interval; null if nothing is. */
 export function seedsMissing(facts: Facts, members: readonly Group[]): string | null {
-  const seeds = commonSeeds(facts, members);
-  return seeds >= fewestSeeds ? null : `two or more seeds common to all (here ${seeds})`;
+  const { length: seeds } = bySeed(facts, members);
+  return seeds >= fewestSeeds ? null : `three or more seeds common to all (here ${seeds})`;
+}
+
+/** How accuracy goes along x over these groups, and whether it rises (1) or falls (−1) as claimed. */
+export function trendAlong(
+  facts: Facts,
+  members: readonly Group[],
+  x: readonly number[],
+  sign: 1 | -1,
+): { readonly trend: Trend | null; readonly holds: boolean | null; readonly needs: string | null } {
+  const rows = bySeed(facts, members);
+  const trend = trendOf(x, rows, margin);
+  const { holds, seeds }: Verdict = trend === null ? { holds: null, seeds: fewestSeeds } : judged(trend, sign, margin);
+  if (holds !== null) return { trend, holds, needs: null };
+  const missing = seedsMissing(facts, members);
+  return { trend, holds, needs: missing ?? `more seeds: about ${seeds} would tell (here ${rows.length})` };
 }
 
 /** Whether its accuracy or its error is final. */
@@ -53,9 +65,3 @@ export const ofKind = ({ runs, groups }: Facts, comparison: Comparison, kind: st
       const { keepsReplicasEqual, controllable } = factsOf(algorithm);
       return keepsReplicasEqual ? kind === 'centralized' : controllable && topology.kind === kind;
     });
-
-/** Better by more than the margin, and by more than the interval if there is one. */
-export function beats(facts: Facts, a: Group, b: Group): boolean {
-  const difference = differenceOf(facts, a, b) ?? { mean: a.accuracy!.mean - b.accuracy!.mean, half: null };
-  return difference.mean > Math.max(margin, difference.half ?? 0);
-}

@@ -1,10 +1,10 @@
+import { estimate } from '../metric/estimate.ts';
 import { earlyShare } from '../metric/rank.ts';
+import { type Claim, claims } from './claims.ts';
 import { differenceOf } from './difference.ts';
-import { beats, counts, type Facts, implementationsMissing, margin, ofKind, seedsMissing } from './evidence.ts';
+import { counts, type Facts, implementationsMissing, margin, ofKind, seedsMissing, trendAlong } from './evidence.ts';
 import type { Comparison, Estimate, Group, Observation } from './report.ts';
 import { list, percent, points, range, rho, times } from './words.ts';
-
-type Claim = Pick<Observation, 'kind' | 'claim' | 'criterion'>;
 
 /** One claim at one scale. */
 interface Judgement {
@@ -14,41 +14,6 @@ interface Judgement {
   readonly needs: string | null;
   readonly finding: string;
 }
-
-/** A correlation stronger than this counts. */
-const strong = 0.8;
-
-const claims: Readonly<Record<Observation['kind'], Claim>> = {
-  scale: {
-    kind: 'scale',
-    claim: 'Accuracy falls as the number of replicas grows, centralized and decentralized alike.',
-    criterion:
-      'for every implementation ρ(n, accuracy) < 0, and accuracy at the largest n is below that at the smallest by more than 0.5 points and the interval.',
-  },
-  connections: {
-    kind: 'connections',
-    claim: 'Accuracy rises with the number of connections.',
-    criterion:
-      'ρ(connections, accuracy) > 0.8 over four or more implementations, and none of complete, exponential, torus, ring beats one before it by more than 0.5 points and the interval.',
-  },
-  variance: {
-    kind: 'variance',
-    claim: 'Accuracy falls with the variance of parameters across replicas.',
-    criterion: 'ρ(variance rank, accuracy) < −0.8 over four or more implementations.',
-  },
-  peak: {
-    kind: 'peak',
-    claim: 'The variance of parameters across replicas peaks early and fades.',
-    criterion:
-      'for every implementation the Gini coefficient, mean over the tensors, is largest in the first fifth of the steps and in the last fifth below half of that.',
-  },
-  ada: {
-    kind: 'ada',
-    claim: 'Ada is as accurate as the complete topology and sends fewer bytes.',
-    criterion:
-      'the 95 % interval of the difference Ada − complete, seed by seed, lies above −0.5 points, and Ada sends fewer bytes.',
-  },
-};
 
 /** The claims of DBench's paper held against these runs: no verdict without several seeds, nothing about Ada if it is not there. */
 export function observe(facts: Facts): Observation[] {
@@ -90,11 +55,17 @@ function scale(facts: Facts): Observation {
   const courses = facts.scaling.flatMap(({ name, groups, correlation }) => {
     const complete = groups.map((index) => facts.groups[index]!).filter(counts);
     if (complete.length < 2) return [];
-    const [first, last] = [complete[0]!, complete.at(-1)!];
-    const falls = (correlation.rho ?? -1) < 0 && beats(facts, first, last);
-    const course = [first, last].map((group) => `${percent(group.accuracy!)} at n = ${group.replicas}`).join(', ');
-    const finding = `${name}: ${course}${correlation.rho === null ? '' : `, ρ = ${rho(correlation)}`}.`;
-    return [{ name, falls, finding, needs: seedsMissing(facts, [first, last]) }];
+    const { trend, holds, needs } = trendAlong(
+      facts,
+      complete,
+      complete.map(({ replicas }) => replicas),
+      -1,
+    );
+    const ends = [complete[0]!, complete.at(-1)!];
+    const course = ends.map((group) => `${percent(group.accuracy!)} at n = ${group.replicas}`).join(', ');
+    const change = trend === null ? '' : `, change ${points(trend.change)}`;
+    const finding = `${name}: ${course}${change}${correlation.rho === null ? '' : `, ρ = ${rho(correlation)}`}.`;
+    return [{ name, falls: holds, finding, needs }];
   });
   const details = courses.map(({ finding }) => finding);
   if (courses.length === 0)
@@ -105,15 +76,17 @@ function scale(facts: Facts): Observation {
       finding: '',
       details,
     };
-  const of = (wanted: boolean) => list(courses.filter(({ falls }) => falls === wanted).map(({ name }) => name));
-  const needs = courses.find((course) => course.needs !== null)?.needs ?? null;
+  const of = (wanted: boolean | null) => list(courses.filter(({ falls }) => falls === wanted).map(({ name }) => name));
+  const open = courses.find((course) => course.needs !== null)?.needs ?? null;
+  const holds = of(false) !== '' ? false : open === null ? true : null;
   return {
     ...claims.scale,
-    holds: needs === null ? of(false) === '' : null,
-    needs,
+    holds,
+    needs: holds === null ? open : null,
     finding: [
       ...(of(true) === '' ? [] : [`Accuracy falls for ${of(true)}.`]),
-      ...(of(false) === '' ? [] : [`It does not fall, or not clearly, for ${of(false)}.`]),
+      ...(of(false) === '' ? [] : [`It does not fall for ${of(false)}.`]),
+      ...(of(null) === '' ? [] : [`It cannot be told for ${of(null)}.`]),
     ].join(' '),
     details,
   };
@@ -124,68 +97,116 @@ const order = ['complete', 'exponential', 'torus', 'ring'];
 
 function connections(facts: Facts, comparison: Comparison): Judgement {
   const { label: where, connectionsAccuracy: correlation } = comparison;
-  const members = comparison.points.map((index) => facts.groups[index]!);
+  const members = comparison.points
+    .map((index) => facts.groups[index]!)
+    .filter(({ connections }) => connections !== null);
   const chain = order.flatMap((kind) => ofKind(facts, comparison, kind).slice(0, 1));
-  const wrong = chain.flatMap((many, i) =>
-    chain.slice(i + 1).flatMap((few) => (beats(facts, few, many) ? [`${few.name} beats ${many.name}`] : [])),
-  );
-  const needs =
-    implementationsMissing(members) ??
-    seedsMissing(facts, members) ??
-    (correlation.rho === null ? 'implementations that differ in connections and in accuracy' : null);
-  const parts = [
-    ...(correlation.rho === null ? [] : [`ρ(connections, accuracy) = ${rho(correlation)}${over(members)}`]),
-    ...(chain.length > 0 ? [chain.map(({ name, accuracy }) => `${name} ${percent(accuracy!)}`).join(', ')] : []),
-    ...(wrong.length > 0 ? [list(wrong)] : []),
-  ];
   return {
     where,
-    needs,
-    holds: needs === null ? correlation.rho! > strong && wrong.length === 0 : null,
-    ...told(parts),
+    ...along(
+      facts,
+      comparison,
+      members,
+      members.map(({ connections }) => connections!.mean),
+      1,
+      'connections',
+      [
+        ...(correlation.rho === null ? [] : [`ρ(connections, accuracy) = ${rho(correlation)}${over(members)}`]),
+        ...(chain.length > 0 ? [chain.map(({ name, accuracy }) => `${name} ${percent(accuracy!)}`).join(', ')] : []),
+      ],
+    ),
   };
 }
 
 function variance(facts: Facts, comparison: Comparison): Judgement {
-  const { label: where, varianceAccuracy: correlation } = comparison;
-  const members = comparison.ranked.map((index) => facts.groups[index]!);
-  const needs =
-    implementationsMissing(members) ??
-    seedsMissing(facts, members) ??
-    (correlation.rho === null ? 'implementations that differ in variance and in accuracy' : null);
-  const parts =
-    correlation.rho === null
-      ? []
-      : [
-          `ρ(variance rank, accuracy) = ${rho(correlation)}${over(members)}`,
-          `${rho(correlation.early)} with the ranks of the first fifth of the steps, ${rho(correlation.late)} with the others`,
-        ];
-  return { where, needs, holds: needs === null ? correlation.rho! < -strong : null, ...told(parts) };
+  const { label: where, varianceAccuracy: correlation, ranked, rank } = comparison;
+  const known = ranked.flatMap((index, place) =>
+    rank.all[place] == null ? [] : [[facts.groups[index]!, rank.all[place]] as const],
+  );
+  const members = known.map(([group]) => group);
+  return {
+    where,
+    ...along(
+      facts,
+      comparison,
+      members,
+      known.map(([, value]) => value),
+      -1,
+      'variance',
+      correlation.rho === null
+        ? []
+        : [
+            `ρ(variance rank, accuracy) = ${rho(correlation)}${over(members)}`,
+            `${rho(correlation.early)} with the ranks of the first fifth of the steps, ${rho(correlation.late)} with the others`,
+          ],
+    ),
+  };
+}
+
+/** Whether accuracy goes along x as claimed, over enough implementations; with the change and what goes the other way. */
+function along(
+  facts: Facts,
+  comparison: Comparison,
+  members: readonly Group[],
+  x: readonly number[],
+  sign: 1 | -1,
+  what: string,
+  parts: readonly string[],
+): Omit<Judgement, 'where'> {
+  const { trend, holds, needs } = trendAlong(facts, members, x, sign);
+  const missing =
+    implementationsMissing(comparison.points) ??
+    (trend === null ? `implementations that differ in ${what}, with common seeds` : null) ??
+    needs;
+  const wrong = (trend?.against ?? []).map(([less, more]) => {
+    const [better, worse] = (trend!.change.mean > 0 ? [less, more] : [more, less]).map((i) => members[i!]!.name);
+    return `${better} beats ${worse}`;
+  });
+  return {
+    needs: missing,
+    holds: missing === null ? holds : null,
+    ...told([
+      ...parts,
+      ...(trend === null ? [] : [`accuracy changes by ${points(trend.change)} from least to most ${what}`]),
+      ...(wrong.length > 0 ? [`the other way: ${list(wrong)}`] : []),
+    ]),
+  };
 }
 
 function peak(facts: Facts, comparison: Comparison): Judgement {
   const { label: where } = comparison;
   const members = comparison.points.map((index) => facts.groups[index]!);
-  const courses = members.flatMap(({ name, peakGini, peakGiniAt, lateGini }) =>
-    peakGini === null || peakGiniAt === null || lateGini === null
-      ? []
-      : [{ name, at: peakGiniAt.mean, left: lateGini.mean / peakGini.mean }],
-  );
+  const courses = members.flatMap(({ name, runs }) => {
+    const known = runs
+      .map((index) => facts.runs[index]!)
+      .filter(({ peakGini, peakGiniAt, lateGini }) => peakGini !== null && peakGiniAt !== null && lateGini !== null);
+    const at = estimate(known.map(({ peakGiniAt }) => peakGiniAt));
+    const left = estimate(known.map(({ peakGini, lateGini }) => lateGini! / peakGini!));
+    return at === null || left === null ? [] : [{ name, at, left }];
+  });
   if (courses.length === 0)
     return { where, holds: null, needs: 'complete decentralized runs whose norms were measured', finding: '' };
-  const namesOf = (wrong: typeof courses) => list(wrong.map(({ name }) => name));
-  const notEarly = namesOf(courses.filter(({ at }) => at >= earlyShare));
-  const notFading = namesOf(courses.filter(({ left }) => left >= 0.5));
-  const needs = seedsMissing(facts, members);
+  const namesOf = (some: typeof courses) => list(some.map(({ name }) => name));
+  const notEarly = namesOf(courses.filter(({ at }) => below(at, earlyShare) === false));
+  const notFading = namesOf(courses.filter(({ left }) => below(left, 0.5) === false));
+  const open = namesOf(courses.filter(({ at, left }) => below(at, earlyShare) === null || below(left, 0.5) === null));
+  const fails = notEarly !== '' || notFading !== '';
+  const needs = seedsMissing(facts, members) ?? (fails || open === '' ? null : `more seeds of ${open}`);
   return {
     where,
     needs,
-    holds: needs === null ? notEarly === '' && notFading === '' : null,
+    holds: needs === null ? !fails : null,
     ...told([
-      `The Gini coefficient is largest after ${range(courses.map(({ at }) => at))} of the steps${notEarly === '' ? '' : `, not early for ${notEarly}`}`,
-      `${range(courses.map(({ left }) => left))} of that is left in the last fifth${notFading === '' ? '' : `, too much for ${notFading}`}`,
+      `The Gini coefficient is largest after ${range(courses.map(({ at }) => at.mean))} of the steps${notEarly === '' ? '' : `, not early for ${notEarly}`}`,
+      `${range(courses.map(({ left }) => left.mean))} of that is left in the last fifth${notFading === '' ? '' : `, too much for ${notFading}`}`,
     ]),
   };
+}
+
+/** Whether an interval lies below a bound; null if it reaches to both sides. */
+function below({ mean, half }: Estimate, bound: number): boolean | null {
+  if (half === null) return null;
+  return mean + half < bound ? true : mean - half >= bound ? false : null;
 }
 
 function ada(facts: Facts, comparison: Comparison): Judgement {
@@ -222,9 +243,9 @@ function ada(facts: Facts, comparison: Comparison): Judgement {
 }
 
 /** Whether an interval is above what counts as worse, below it, or neither. */
-function notWorse({ mean, half }: Estimate): boolean | null {
-  if (half === null) return null;
-  return mean - half > -margin ? true : mean + half < -margin ? false : null;
+function notWorse(difference: Estimate): boolean | null {
+  const worse = below(difference, -margin);
+  return worse === null ? null : !worse;
 }
 
 const told = (parts: readonly string[]) => ({ finding: parts.length === 0 ? '' : `${parts.join('; ')}.` });

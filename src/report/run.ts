@@ -1,6 +1,6 @@
 import { type Phase, phases } from '../engine/columns.ts';
 import { connectionsOf } from '../metric/connections.ts';
-import { finite, meanOfMeasured, peakOf, tensorMeans } from '../metric/figures.ts';
+import { finite, meanOfMeasured, peakOf, tensorMeans, weightMeans } from '../metric/figures.ts';
 import { earlyShare } from '../metric/rank.ts';
 import { atEvaluations, spending } from '../metric/reach.ts';
 import { type BandSeries, type RunSeries, type Series, statistics } from '../metric/series.ts';
@@ -26,11 +26,11 @@ export interface Member {
 export const plannedSteps = ({ run, series }: Member): number =>
   series.stepsPerEpoch === null ? series.steps.step.length : run.experiment.epochs * series.stepsPerEpoch;
 
-/** The mean Gini over the tensors: where it is largest (nowhere if replicas are equal throughout), and what is left in the end. */
+/** The mean Gini over the weight tensors: where it is largest (nowhere if replicas are equal throughout), and what is left in the end. */
 export function giniCourse(member: Member): Pick<RunReport, 'peakGini' | 'peakGiniAt' | 'lateGini'> {
   const { variance, tensors } = member.series;
   const steps = plannedSteps(member);
-  const ginis = tensorMeans(variance.gini, tensors.length);
+  const ginis = weightMeans(variance.gini, tensors);
   const peak = peakOf(ginis);
   const at = peak && peak.value > 0 ? variance.step[peak.index]! / steps : undefined;
   const late = ginis.filter((_, row) => variance.step[row]! >= (1 - earlyShare) * steps);

@@ -92,7 +92,7 @@ export function summary(report: Report): Markup {
 <tbody>${rows}</tbody></table></div>
 <p class="hint">${name === 'accuracy' ? 'Accuracy' : 'Error (the root of the mean squared error)'} and loss are means over the local models at the last evaluation, and over the seeds; ± is half of the 95 % interval over the seeds (Student’s t).
 Connections are neighbours per replica, mean over the steps${controlled ? '; under consensus control each gossip of a step counts, and a step that ended at the cap of gossips missed its target' : ''}. Bold, if anything, is an ${name} that is ${sign > 0 ? 'above' : 'below'} every other beyond noise (see the differences).
-Peak Gini is a mean over all tensors alike: in the first steps tensors that start at 0 differ most for their size and make up most of it.</p></section>`;
+Peak Gini is a mean over the weight tensors, those with two or more dimensions: biases and the shifts of norms start at 0, and their early Gini says little.</p></section>`;
 }
 
 /** How much more accurate the implementation of a row is than that of a column: a table for each comparison. */
