@@ -270,7 +270,7 @@ export function drawNetworkFrame(
   );
   const drawn = round.edges.length / 2;
   const facts = [
-    `step ${number(shown.step + 1)}, epoch ${number(shown.epoch + 1)}: ${round.kind}, ${number(round.all)} connections${drawn < round.all ? `, of which ${number(drawn)} are drawn` : ''}`,
+    `${run.experiment.name}, step ${number(shown.step + 1)}, epoch ${number(shown.epoch + 1)}: ${round.kind}, ${number(round.all)} connections${drawn < round.all ? `, of which ${number(drawn)} are drawn` : ''}`,
     ...(worst < 0 ? [] : [`furthest behind: replica ${worst}, ${quantity.label} ${quantity.text(values[worst]!)}`]),
     ...(there.length < n ? [`${number(n - there.length)} of ${number(n)} replicas lost or not measured`] : []),
   ].flatMap((fact) => wrapped(fact, width));
