@@ -1,6 +1,5 @@
 import { type Action, isExchange, keptRows, type StepActions } from '../algorithm/actions.ts';
 import type { RowCompressor } from '../algorithm/compressors.ts';
-import { edgeName } from '../algorithm/edges.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { type Placed, Places } from '../algorithm/places.ts';
 import type { By } from '../algorithm/stage.ts';
@@ -13,6 +12,8 @@ import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
 import { Functions } from './functions.ts';
 import { Memories } from './memories.ts';
+
+import { ReplicaNumbers } from './replica-numbers.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 
 /** When a step is, with which weights rows are mixed in it, and who looks on. */
@@ -53,8 +54,7 @@ export class Executor {
   readonly #clock: Clock;
   readonly #memories: Memories;
   readonly #isRow: (name: string) => boolean;
-  /** A number of each own replica, by name. */
-  readonly numbers: Map<string, Float64Array>;
+  readonly numbers: ReplicaNumbers;
   readonly #formulas = new Map<Formula, RowFormula>();
   readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
   readonly #functions: Functions;
@@ -74,12 +74,7 @@ export class Executor {
     this.#functions = new Functions(transport, replicas.layout, machine.seed);
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
     this.#isRow = (name) => rows.has(name);
-    const { first, last } = transport;
-    this.numbers = new Map(
-      Object.entries(plan.numbers).map(([name, from]) => [name, new Float64Array(last - first).fill(from)]),
-    );
-    for (const [set, weight] of (machine.edges?.weights ?? []).entries())
-      this.numbers.set(edgeName('weight', set + 1), weight.slice(first, last));
+    this.numbers = new ReplicaNumbers(plan.numbers, machine.edges, transport);
     this.#buffers = { x: new Float32Array(machine.columns), gradient: new Float32Array(machine.columns) };
   }
 
@@ -167,13 +162,11 @@ export class Executor {
       this.#clock.time('compute', () => this.#functions.apply(action, rows, out!, i, this.#t, scalar));
     },
     setNumber: ({ action }, i) => {
-      const own = this.numbers.get(action.number) ?? this.#newNumber(action.number);
-      own[i - this.#transport.first] = evaluate(action.to, (name) => this.#number(name, i));
+      this.numbers.from(action.number, i)[0] = evaluate(action.to, (name) => this.#number(name, i));
     },
     norm: ({ action, rows }, i) => {
-      const own = this.numbers.get(action.number) ?? this.#newNumber(action.number);
       const row = rows[action.row]!;
-      this.#transport.kernel.norms(row, i, [0, row.columns], own.subarray(i - this.#transport.first));
+      this.#transport.kernel.norms(row, i, [0, row.columns], this.numbers.from(action.number, i));
     },
   };
 
@@ -190,14 +183,7 @@ export class Executor {
   }
 
   #number(name: string, i: number): number {
-    return this.#scalars.get(name) ?? this.numbers.get(name)![i - this.#transport.first]!;
-  }
-
-  #newNumber(name: string): Float64Array {
-    const { first, last } = this.#transport;
-    const own = new Float64Array(last - first);
-    this.numbers.set(name, own);
-    return own;
+    return this.#scalars.get(name) ?? this.numbers.of(name, i);
   }
 
   async #together(placed: Placed<Rows>, occasion: Occasion): Promise<void> {
@@ -211,7 +197,7 @@ export class Executor {
       case 'mix': {
         const mixing = occasion.weights(action.by);
         const form = action.by === 'pull' ? 'difference' : 'sum';
-        if (action.sort === 'number') this.#mixNumbers(action.from, action.into, mixing);
+        if (action.sort === 'number') this.numbers.mix(action.from, action.into, mixing);
         else if (this.#functions.sendsPart(action.from))
           this.#clock.time('mix', () => this.#functions.handOver(action.from, mixing, rows[action.from]!, out!));
         else {
@@ -238,19 +224,6 @@ export class Executor {
         );
       default:
         throw new RangeError(`"${action.do}" needs nobody else`);
-    }
-  }
-
-  /** Sums of few numbers, with the weights as kernels round them. */
-  #mixNumbers(from: string, into: string, mixing: Mixing): void {
-    const { first, last } = this.#transport;
-    const all = this.#transport.gather(this.numbers.get(from)!, 1);
-    const { start, source, weight } = this.#transport.surviving(mixing);
-    const own = this.numbers.get(into) ?? this.#newNumber(into);
-    for (let i = first; i < last; i++) {
-      let sum = 0;
-      for (let e = start[i]!; e < start[i + 1]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
-      own[i - first] = sum;
     }
   }
 }

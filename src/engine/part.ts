@@ -39,9 +39,7 @@ export class Part {
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
     const { optimizer, consensus, algorithm, seed } = experiment;
     this.replicas = replicas;
-    const { plan, edges } = planOfRun(experiment);
-    this.plan = plan;
-    this.#edges = edges;
+    ({ plan: this.plan, edges: this.#edges } = planOfRun(experiment));
     this.#experiment = experiment;
     this.#transport = transport;
     this.#clock = new Clock(() => transport.takeWaitMs());
@@ -50,7 +48,7 @@ export class Part {
     this.#probe = probeOf(transport, experiment.probes, offsets, this.keepsEqual);
     const compressor = compressorFor(algorithm, offsets);
     this.#compressedBytes = compressor?.bytes ?? 0;
-    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges };
+    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges: this.#edges };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
     this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
@@ -73,7 +71,7 @@ export class Part {
 
   /** A number of each own replica that outlasts a step, by name. */
   numbers(): (readonly [name: string, own: Float64Array])[] {
-    return Object.keys(this.plan.numbers).map((name) => [name, this.#executor.numbers.get(name)!] as const);
+    return Object.keys(this.plan.numbers).map((name) => [name, this.#executor.numbers.own(name)] as const);
   }
 
   /** Whether all replicas have the same parameters after every step. */
@@ -97,8 +95,7 @@ export class Part {
     this.#measured = measured;
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
     const epoch = t / plan.stepsPerEpoch;
-    const { control } = this;
-    const executor = this.#executor;
+    const [control, executor] = [this.control, this.#executor];
     const step = stepOf(this.plan, { t, last: t + 1 === plan.steps, eta, etaBefore }, control.wishes);
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
     const mixing = () => plan.topology.mixing(control.memory.gossips);

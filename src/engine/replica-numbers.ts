@@ -1,0 +1,49 @@
+import { edgeName } from '../algorithm/edges.ts';
+import type { EdgeSets } from '../topology/edges.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import type { Transport } from '../transport/transport.ts';
+
+/** A number of each own replica, by name: those that a method keeps, weights of edges, and what a step computes on its way. */
+export class ReplicaNumbers {
+  readonly #own = new Map<string, Float64Array>();
+  readonly #transport: Transport;
+
+  constructor(starts: Readonly<Record<string, number>>, edges: EdgeSets | undefined, transport: Transport) {
+    this.#transport = transport;
+    for (const [name, from] of Object.entries(starts)) this.own(name).fill(from);
+    for (const [set, weight] of (edges?.weights ?? []).entries())
+      this.own(edgeName('weight', set + 1)).set(weight.subarray(transport.first, transport.last));
+  }
+
+  /** Of all own replicas, to be read and written. */
+  own(name: string): Float64Array {
+    let own = this.#own.get(name);
+    if (own === undefined) {
+      own = new Float64Array(this.#transport.last - this.#transport.first);
+      this.#own.set(name, own);
+    }
+    return own;
+  }
+
+  of(name: string, i: number): number {
+    return this.#own.get(name)![i - this.#transport.first]!;
+  }
+
+  /** Of one replica and those after it. */
+  from(name: string, i: number): Float64Array {
+    return this.own(name).subarray(i - this.#transport.first);
+  }
+
+  /** into ← W from: sums of few numbers, with the weights as kernels round them. */
+  mix(from: string, into: string, mixing: Mixing): void {
+    const { first, last } = this.#transport;
+    const all = this.#transport.gather(this.own(from), 1);
+    const { start, source, weight } = this.#transport.surviving(mixing);
+    const own = this.own(into);
+    for (let i = first; i < last; i++) {
+      let sum = 0;
+      for (let e = start[i]!; e < start[i + 1]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
+      own[i - first] = sum;
+    }
+  }
+}
