@@ -23,7 +23,7 @@ export interface AlgorithmFacts {
 }
 
 export interface Sent {
-  readonly what: 'row' | 'number' | 'compressed row' | 'exact mean';
+  readonly what: 'row' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian';
   /** In which steps, if not in all. */
   readonly when: When | undefined;
 }
@@ -42,6 +42,7 @@ function exchangesIn(plan: Plan): Sent[] {
           ? []
           : [{ what: packed.has(stage.from) ? 'compressed row' : stage.sort, when }];
       if (stage.do === 'send') return [{ what: 'compressed row', when }];
+      if (stage.do === 'evolve') return [{ what: 'Jacobian', when }];
       return stage.do === 'mean' ? [{ what: 'exact mean', when }] : [];
     });
   return walk(plan.stages, undefined);
@@ -54,7 +55,7 @@ export function planFacts(plan: Plan): AlgorithmFacts {
   const stages = flatStages(plan.stages);
   const kinds = new Set(stages.map(({ do: kind }) => kind));
   return {
-    usesTopology: kinds.has('mix') || kinds.has('send'),
+    usesTopology: kinds.has('mix') || kinds.has('send') || kinds.has('evolve'),
     usesOptimizer: kinds.has('direction'),
     compresses: kinds.has('send'),
     keepsReplicasEqual: plan.equal.has(plan.modelRow),

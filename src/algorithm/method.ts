@@ -16,7 +16,8 @@ export type Start = 'zero' | 'x' | 'random';
  *
  * In the text of a step: x is the row of parameters, eta the learning rate (etaBefore: of the step before), t the step from 0, and settings
  * that are numbers go by their names. grad(r) is the gradient of the step's batch at r, again(r) that of the same batch at
- * another point, distil(r, k) that of how far what r answers to that batch is from what k answers, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
+ * another point, distil(r, k) that of how far what r answers to that batch is from what k answers, evolve(r, 25, 50) where r comes to
+ * along its tangent kernel on the batches of the replica and its neighbours, after that one of these numbers of steps that leaves the least loss, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
  * W(r) - r, but added up as differences, so that what one replica gains its neighbour loses to the last bit (rows that add up such differences
  * would drift otherwise), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
  * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's

@@ -11,6 +11,7 @@ import { dpsgd } from './methods/dpsgd.ts';
 import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { hybrid } from './methods/hybrid.ts';
+import { ntkDfl } from './methods/ntk.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, sgp } from './methods/push-sum.ts';
@@ -53,6 +54,7 @@ export const methods: readonly Method[] = [
   dFedAvg,
   dFedSam,
   fedDkd,
+  ntkDfl,
 ] as unknown as readonly Method[];
 
 /** By its name or one of its other names. */

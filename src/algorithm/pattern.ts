@@ -3,7 +3,7 @@ import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
 import { spanBytes } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
-import { type Sizes, vector } from './traffic.ts';
+import { jacobianBytes, type Sizes, vector } from './traffic.ts';
 
 const floatBytes = 4;
 
@@ -17,7 +17,7 @@ const floatBytes = 4;
 export function patternOf(
   plan: Plan,
   { actions, scalars }: Pick<StepActions, 'actions' | 'scalars'>,
-  { columns, tensors = [vector(columns)], compressedBytes }: Pick<Sizes, 'columns' | 'tensors' | 'compressedBytes'>,
+  { columns, tensors = [vector(columns)], compressedBytes, answers }: Omit<Sizes, 'replicas' | 'degree'>,
 ): Pattern {
   const numbers = new Map<string, number>();
   const row = (name: string) => {
@@ -52,6 +52,15 @@ export function patternOf(
       case 'adapt':
         work.push({ do: 'compute', from: reads, into: row(action.into) });
         break;
+      case 'evolve': {
+        const [own, heard] = [row('Jacobian'), row('Jacobians heard')];
+        work.push(
+          { do: 'compute', from: reads, into: own },
+          { do: 'gossip', bytes: jacobianBytes({ columns, answers }), rows: [[own, heard]] },
+          { do: 'local', from: [...reads, own, heard], into: row(action.into) },
+        );
+        break;
+      }
       case 'mix': {
         const rows = [row(action.from), row(action.into)] as const;
         if (plan.memories.has(action.from)) {

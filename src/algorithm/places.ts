@@ -68,6 +68,7 @@ export class Places<M> {
         return action.sort === 'row' ? this.#move(action.into, this.#take()) : undefined;
       case 'gradient':
       case 'distil':
+      case 'evolve':
       case 'adapt':
       case 'mean':
       case 'apply':
@@ -153,6 +154,8 @@ export interface Programs {
   readonly again: boolean;
   /** The temperature at which models learn from others, if they do. */
   readonly temperature: number | undefined;
+  /** Models move along their tangent kernels. */
+  readonly evolve: boolean;
   /** All replicas are equal and share one set of optimizer slots. */
   readonly common: boolean;
 }
@@ -166,6 +169,7 @@ export function programsOf(plan: Plan, wishes?: Wishes): Programs {
     direction: kinds.has('direction'),
     again: kinds.has('signal') || actions.some((action) => action.do === 'gradient' && action.again),
     temperature: kinds.has('distil') ? (plan.scalars.temperature ?? 1) : undefined,
+    evolve: kinds.has('evolve'),
     common: kinds.has('updateTogether'),
   };
 }

@@ -77,6 +77,16 @@ export function stagesOf(
             stages.push({ do: 'distil', at, teacher, into: result });
             return { name: result };
           }
+          case 'evolve': {
+            const [first, ...counts] = of;
+            const taus = counts.map((each) => ('value' in each ? each.value : Number.NaN));
+            if (taus.length === 0 || !taus.every((tau) => Number.isInteger(tau) && tau > 0))
+              fail('evolve takes a row and numbers of steps to choose from, as in evolve(x, 25, 50)');
+            const at = rowOf(first!);
+            const result = target('row');
+            stages.push({ do: 'evolve', at, taus, into: result });
+            return { name: result };
+          }
           case 'T': {
             const gradient = rowOf(one());
             const result = target('row');
@@ -128,7 +138,7 @@ export function stagesOf(
         const count = operations[op]?.length;
         if (count === undefined)
           fail(
-            `"${op}" is not a function; there are grad, again, distil, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+            `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
         return { op, of: of.map((part) => flatten(part)) };

@@ -26,6 +26,8 @@ export interface Problem {
   gradient(replica: number, at: Row, t: number): Row;
   /** The gradient of how far the answers at a point are from those of a teacher. */
   distil?(replica: number, at: Row, teacher: Row, t: number): Row;
+  /** Where a point comes to along its tangent kernel on the samples of these replicas, after the best of some numbers of steps. */
+  evolve?(replicas: readonly number[], at: Row, rate: number, taus: readonly number[]): Row;
   /** The optimizer: its direction, given gradient and parameters; keeps its own state by replica. */
   direction?(replica: number, gradient: Row, x: Row, t: number): Row;
   compress?(replica: number, values: Row, t: number): Row;
@@ -78,6 +80,15 @@ export function interpret(
           each((i) => problem.distil!(i, row(stage.at)[i]!, row(stage.teacher)[i]!, t)),
         );
         return;
+      case 'evolve': {
+        const matrix = problem.weights(gossips);
+        const heard = (i: number) => matrix.flatMap((_, j) => (j === i || matrix[i]![j] !== 0 ? [j] : []));
+        rows.set(
+          stage.into,
+          each((i) => problem.evolve!(heard(i), row(stage.at)[i]!, scalars.get('eta')!, stage.taus)),
+        );
+        return;
+      }
       case 'direction':
         rows.set(
           stage.into,

@@ -10,6 +10,11 @@ export type Stage =
   | { readonly do: 'gradient'; readonly at: string; readonly into: string; readonly again: boolean }
   /** `into` ← the gradient at row `at` of how far what it answers to the step's batch is from what row `teacher` answers. */
   | { readonly do: 'distil'; readonly at: string; readonly teacher: string; readonly into: string }
+  /**
+   * `into` ← where row `at` comes to along its tangent kernel, on the batches of the replica and of those it hears in this round: after the number
+   * of steps among `taus` that leaves the least loss.
+   */
+  | { readonly do: 'evolve'; readonly at: string; readonly taus: readonly number[]; readonly into: string }
   /** `into` ← the direction in which the experiment's optimizer moves row x, given this gradient. */
   | { readonly do: 'direction'; readonly gradient: string; readonly into: string }
   /** An elementwise formula over rows, numbers and scalars. */
@@ -84,6 +89,7 @@ export const holdsAt =
 export function readsOf(stage: Stage): readonly string[] {
   switch (stage.do) {
     case 'gradient':
+    case 'evolve':
       return [stage.at];
     case 'distil':
       return [stage.at, stage.teacher];
@@ -111,6 +117,7 @@ export function writesOf(stage: Stage): readonly string[] {
   switch (stage.do) {
     case 'gradient':
     case 'distil':
+    case 'evolve':
     case 'direction':
     case 'mix':
     case 'mean':

@@ -68,3 +68,11 @@ it('rank 1 of a multilayer perceptron with 784, 100 and 10 units takes 880 and 3
     }).bytes / 2;
   expect([0, 1, 2, 3].map(sent)).toEqual([0, 880, 3976, 880]);
 });
+
+it('NTK-DFL: a row, and per sample and class of each neighbour a Jacobian, an answer and a label', () => {
+  const plan = planOf(findMethod('ntk-dfl'));
+  const step = stepOf(plan, { t: 0, last: false, eta: 1, etaBefore: 1 });
+  const columns = 79_510;
+  const sizes = { replicas: 8, degree: 1, columns, compressedBytes: 0, answers: { samples: 200, classes: 10 } };
+  expect(trafficOf(plan, step, sizes)).toEqual({ bytes: 4 * columns + 200 * (4 * 10 * columns + 8 * 10), messages: 2 });
+});

@@ -18,6 +18,8 @@ export interface Sizes {
   readonly tensors?: readonly TensorPlace[];
   /** Of a compressed row. */
   readonly compressedBytes: number;
+  /** Samples in a replica's batch and the classes that are told apart: what a Jacobian is for; one of each unless said. */
+  readonly answers?: { readonly samples: number; readonly classes: number } | undefined;
 }
 
 /** Parameters of which no more is known than how many they are. */
@@ -31,6 +33,14 @@ export function gossipTraffic(mixing: Mixing, n: number, columns: number): Traff
   const messages = (mixing.source.length - mixing.n) / n;
   return { messages, bytes: messages * columns * floatBytes };
 }
+
+/**
+ * What replicas that evolve on the samples of their neighbours hear of them: the Jacobian of each sample, its answers and its label. Here every rank
+ * has all data, so none of it is sent; it is counted as what it would cost if each had only its own.
+ */
+export const jacobianBytes = ({ columns, answers: { samples, classes } = { samples: 1, classes: 1 } }: Jacobian) =>
+  samples * classes * (columns * floatBytes + doubleBytes);
+export type Jacobian = Pick<Sizes, 'columns' | 'answers'>;
 
 /** The mean of a row on every replica, by ring all-reduce: 2(n−1) messages of an n-th of the row. */
 export function meanTraffic(n: number, columns: number): Traffic {
@@ -69,7 +79,7 @@ export function distanceTraffic(n: number, columns: number, meanKnown: boolean):
 export function trafficOf(
   plan: Plan,
   { actions, scalars }: StepActions,
-  { replicas, degree, columns, tensors = [vector(columns)], compressedBytes }: Sizes,
+  { replicas, degree, columns, tensors = [vector(columns)], compressedBytes, answers }: Sizes,
 ): Traffic {
   let [bytes, messages] = [0, 0];
   const scalar = (name: string) => scalars.get(name)!;
@@ -93,6 +103,10 @@ export function trafficOf(
     if (action.do === 'apply') {
       const spans = rowFunctions[action.name]!.spans?.({ tensors, scalar });
       if (spans !== undefined) packed.set(action.into, spanBytes(spans));
+    }
+    if (action.do === 'evolve') {
+      bytes += degree * jacobianBytes({ columns, answers });
+      messages += degree;
     }
     if (action.do === 'send') {
       bytes += degree * compressedBytes;

@@ -147,7 +147,7 @@ function show(name: string, options: ShowOptions): void {
       [
         `on ${topology.kind}, n = ${n}`,
         unmet === undefined
-          ? `${bytes(sent)} per replica and step with ${number(parameters)} parameters${facts.compresses ? `, ${bytes(compressed)} per message` : ''}`
+          ? `${bytes(sent)} per replica and step with ${number(parameters)} parameters${facts.sent.some(({ what }) => what === 'Jacobian') ? ', one sample in a batch and one class' : ''}${facts.compresses ? `, ${bytes(compressed)} per message` : ''}`
           : unmet.problem,
       ],
       ['memory', `${about.matrices} rows per replica`],

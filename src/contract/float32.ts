@@ -34,7 +34,7 @@ function entriesOf(matrix: Matrix): Mixing {
 }
 
 /** The problem's replicas in float32. */
-export function replicasOf({ gradient, direction, distil, tensors }: Problem): Replicas {
+export function replicasOf({ gradient, direction, distil, evolve, tensors }: Problem): Replicas {
   const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
   const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
     direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);
@@ -60,6 +60,18 @@ export function replicasOf({ gradient, direction, distil, tensors }: Problem): R
       Float32Array.from(move(i, g, x, t)),
     async distil(i: number, t: number, from: Rows, teacher: Rows, to: Rows) {
       to.write(i, Float32Array.from(distil!(i, at(from, i), at(teacher, i), t)));
+    },
+    async evolve(
+      i: number,
+      _: number,
+      rate: number,
+      taus: readonly number[],
+      heard: readonly number[],
+      from: Rows,
+      to: Rows,
+    ) {
+      to.write(i, Float32Array.from(evolve!(heard, at(from, i), rate, taus)));
+      return outcome;
     },
     layout: tensors,
   } as unknown as Replicas;

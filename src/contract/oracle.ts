@@ -48,6 +48,13 @@ export const problem: Problem = {
   gradient,
   // Answers are the parameters themselves, and replicas take their differences to a teacher more or less seriously.
   distil: (i, at, teacher) => at.map((v, c) => (v - teacher[c]!) * (1 + i / 8)),
+  // So many times the mean gradient of these replicas, as far as their mean loss is least.
+  evolve(replicas, at, rate, taus) {
+    const mean = at.map((_, j) => sum(replicas.map((i) => gradient(i, at)[j]!)) / replicas.length);
+    const loss = (x: Float64Array) => sum(replicas.flatMap((i) => [...x].map((v, j) => a(i, j) * (v - b(i, j)) ** 2)));
+    const moved = taus.map((tau) => at.map((v, j) => v - rate * tau * mean[j]!));
+    return moved.reduce((best, x) => (loss(x) < loss(best) ? x : best));
+  },
 };
 
 /** ‖mean x − x*‖ and Ξ. */

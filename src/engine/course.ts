@@ -36,10 +36,12 @@ export function courseOf(
   const offsets = [0, ...sizes.map((size) => (offset += size))];
   const { compressor } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
   const compressedBytes = compressor === undefined ? 0 : rowCompressor(compressor, offsets).bytes;
+  // The last tensor of a model that evolves is its bias, one for each class.
+  const answers = { samples: batch, classes: sizes.at(-1) ?? 1 };
   const patterns = new WeakMap<object, Pattern>();
   const pattern = (t: number) => {
     const step = stepOf(plan, { t, last: t + 1 === steps, eta: 1, etaBefore: 1 });
-    const known = patterns.get(step.actions) ?? patternOf(plan, step, { columns: offset, compressedBytes });
+    const known = patterns.get(step.actions) ?? patternOf(plan, step, { columns: offset, compressedBytes, answers });
     patterns.set(step.actions, known);
     return known;
   };

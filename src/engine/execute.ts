@@ -61,6 +61,8 @@ export class Executor {
   outcomes: Outcome[] = [];
   #scalars: ReadonlyMap<string, number> = new Map();
   #t = 0;
+  /** Who hears whom in this step, if replicas use the samples of others. */
+  #round: Mixing | undefined;
 
   constructor(plan: Plan, transport: Transport, replicas: Replicas, machine: Machine) {
     this.places = new Places(
@@ -82,6 +84,9 @@ export class Executor {
     this.#scalars = scalars;
     this.#t = occasion.t;
     this.outcomes = [];
+    // Once rows are mixed, the next round begins.
+    const pools = actions.some((action) => action.do === 'evolve');
+    this.#round = pools ? this.#transport.surviving(occasion.weights('W')) : undefined;
     this.#memories.begin(occasion.t, actions, occasion.weights, (name) => this.places.of(name));
     for (let at = 0; at < actions.length; ) {
       const end = actions.findIndex((action, index) => index >= at && !isLocal(action));
@@ -141,6 +146,13 @@ export class Executor {
     distil: async ({ action: { at, teacher }, rows, out }, i) => {
       const work = () => this.#replicas.distil(i, this.#t, rows[at]!, rows[teacher]!, out!);
       await this.#clock.time('compute', work);
+    },
+    evolve: async ({ action: { at, taus }, rows, out }, i) => {
+      const { start, source } = this.#round!;
+      const heard = [...new Set([i, ...source.subarray(start[i], start[i + 1])])].sort((a, b) => a - b);
+      const rate = this.#scalars.get('eta')!;
+      const work = () => this.#replicas.evolve(i, this.#t, rate, taus, heard, rows[at]!, out!);
+      this.outcomes.push(await this.#clock.time('compute', work));
     },
     update: async ({ action, rows, out }, i) => {
       rows[action.gradient]!.read(i, this.#buffers.gradient);

@@ -101,7 +101,7 @@ export class Part {
     const mixing = () => plan.topology.mixing(control.memory.gossips);
     const { length: replicas } = this.#transport.present;
     const heard = () => this.#edges?.degree ?? gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
-    const degree = step.actions.some((action) => action.do === 'mix' || action.do === 'send') ? heard() : 0;
+    const degree = step.actions.some((action) => ['mix', 'send', 'evolve'].includes(action.do)) ? heard() : 0;
     measured.sent(
       trafficOf(this.plan, step, {
         replicas,
@@ -109,6 +109,7 @@ export class Part {
         columns: this.#columns,
         tensors: this.replicas.layout,
         compressedBytes: this.#compressedBytes,
+        answers: { samples: this.#experiment.batch, classes: this.replicas.layout.at(-1)!.size },
       }),
     );
     const averaged = () => {

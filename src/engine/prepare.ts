@@ -16,6 +16,7 @@ import type { RankPlace } from '../transport/group.ts';
 import { blockOf } from '../transport/transport.ts';
 import { wishesOf } from './control.ts';
 import { planOfRun } from './edges.ts';
+import { requireKernel } from './evolve.ts';
 import { feedOf, type Shares, sharesOf } from './feed.ts';
 
 /** What a run trains on: plain data over shared memory, made once by the main thread and posted to the workers. */
@@ -43,6 +44,7 @@ export async function prepare(experiment: Experiment, options: PrepareOptions = 
   const dataset = options.dataset ?? (await loadData(experiment.data, { seed: experiment.seed, verify }));
   const shares = sharesOf(experiment, dataset);
   const { task } = feedOf(experiment, dataset, shares);
+  requireKernel(experiment, task);
   const layout = evalStep(buildModel(experiment.model, task), 1).params;
   const columns = rowSize(layout);
   const here = Math.min(experiment.replicas, replicasOf(experiment.replicas, place) * (place?.neighbours ?? 1));

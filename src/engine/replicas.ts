@@ -10,6 +10,7 @@ import type { Transform } from '../optim/transform.ts';
 import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
 import { openDistiller } from './distil.ts';
 import type { Score } from './event.ts';
+import { evolver } from './evolve.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
 import { copyOf } from './measure.ts';
 import { type PrivateMemory, PrivateRows, type Turn } from './private-rows.ts';
@@ -34,6 +35,16 @@ export interface Replicas {
   gradientAgain(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The gradient of how far the answers of `from` to the batch of this step are from those of `teacher`, without any other trace. */
   distil(replica: number, step: number, from: Rows, teacher: Rows, to: Rows): Promise<void>;
+  /** Along the tangent kernel of `from` on the batches of these replicas, for the best of some numbers of steps. */
+  evolve(
+    replica: number,
+    step: number,
+    learningRate: number,
+    taus: readonly number[],
+    heard: readonly number[],
+    from: Rows,
+    to: Rows,
+  ): Promise<Outcome>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
   update(
     replica: number,
@@ -162,6 +173,7 @@ export async function openReplicas(
   const { temperature } = programs;
   const distiller =
     temperature === undefined ? undefined : await openDistiller(backend, model, sizes, { temperature, seed });
+  const evolve = programs.evolve ? evolver(feed, batch, step.params) : undefined;
   const tester = await openTest(backend, evalStep(model, feed.evaluationBatch), seed, model.sequential === true);
   const startState = initialise(step.state, seed);
   const key = memory.key as unknown as Int32Array;
@@ -226,6 +238,11 @@ export async function openReplicas(
       const [own, known] = [copyOf(from, replica), copyOf(teacher, replica)];
       to.write(replica, await distiller!.gradient(size, replica, at, { x, labels, state }, own, known));
       if (state !== undefined) stateOf(replica)!.set(state);
+    },
+    async evolve(replica, at, learningRate, taus, heard, from, to) {
+      const { row, ...outcome } = evolve!(heard, at, copyOf(from, replica), learningRate, taus);
+      to.write(replica, row);
+      return outcome;
     },
     update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
     direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),

@@ -46,6 +46,16 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
     ['feddkd', { distillations: 0, period: 4 }],
     ['local-sgd', { period: 4 }],
   ],
+  [
+    'NTK-DFL by one step on what all have is centralized',
+    ['ntk-dfl', { candidates: [1] }, on(complete)],
+    ['centralized'],
+  ],
+  [
+    'NTK-DFL by one step without neighbours is local',
+    ['ntk-dfl', { candidates: [1] }, on(alone)],
+    ['dpsgd', {}, on(alone)],
+  ],
   ['D-PSGD without neighbours is local', ['dpsgd', {}, on(alone)], ['local-sgd', { period: never }]],
   [
     'DSGD-AC that averages fully is D-PSGD while communicating',

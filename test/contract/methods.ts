@@ -263,6 +263,13 @@ export const rows: readonly Row[] = [
     x0: [-0.101359783, 0.055019396, 0.041636749],
   },
   {
+    title: 'ntk-dfl 1 or 8',
+    method: 'ntk-dfl',
+    settings: { candidates: [1, 8] },
+    figures: [0.010750163, 0.277714275, 0.010731442, 0.277714419, 0.010731442, 0.277714419],
+    x0: [-0.111478307, 0.14048533, -0.02626944],
+  },
+  {
     title: 'noloco 4',
     method: 'noloco',
     settings: { period: 4, mu: 0.9 },

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { stepOf } from '../../src/algorithm/actions.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { matrixNames } from '../../src/algorithm/places.ts';
-import { trafficOf } from '../../src/algorithm/traffic.ts';
+import { jacobianBytes, trafficOf } from '../../src/algorithm/traffic.ts';
 import { chooseBackend, openBackend } from '../../src/backends.ts';
 import { checkpointsIn, rewindCheckpoints } from '../../src/engine/checkpoint.ts';
 import { planOfRun } from '../../src/engine/edges.ts';
@@ -52,8 +52,12 @@ async function outcomeOf(settings: object, checkpoints?: Checkpoints) {
   const [counted, wire]: [number[], number[]] = [[], []];
   const degree = edges?.degree ?? 4 / 3;
   const numberBytes = (t: number) => {
-    const sizes = { replicas: 3, degree, columns: 0, compressedBytes: 0 };
-    return trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), sizes).bytes;
+    const sizes = { replicas: 3, degree, columns: 0, compressedBytes: 0, answers: { samples: 0, classes: 0 } };
+    const step = stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 });
+    // Jacobians are counted, but every rank has the samples to make them.
+    const answers = { samples: common.batch, classes: common.data.classes };
+    const jacobians = step.actions.filter((action) => action.do === 'evolve').length;
+    return trafficOf(plan, step, sizes).bytes + jacobians * degree * jacobianBytes({ columns, answers });
   };
   let sha = '';
   for await (const event of loop(experiment!, feedOf(experiment!, dataset, shares), transport, backend, checkpoints)) {
