@@ -1,5 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { cosine, learningRate, learningRateSchema, multiStep, oneCycle, scaledRate, scaleFactor } from './schedule.ts';
+import {
+  cosine,
+  exponential,
+  learningRate,
+  learningRateSchema,
+  multiStep,
+  oneCycle,
+  scaledRate,
+  scaleFactor,
+} from './schedule.ts';
 
 const around = { batch: 32, replicas: 96, degree: 2, epochs: 10 };
 const rate = (settings: object, at = around) => learningRate(learningRateSchema.parse(settings), at);
@@ -7,6 +16,11 @@ const rate = (settings: object, at = around) => learningRate(learningRateSchema.
 describe('schedules', () => {
   it('multi-step multiplies at each milestone', () => {
     expect([0, 2.9, 3, 5.9, 6].map(multiStep([3, 6]))).toEqual([1, 1, 0.1, 0.1, 0.1 ** 2]);
+  });
+
+  it('exponential falls by the same share in every epoch', () => {
+    expect(exponential(0.07)(0)).toBe(1);
+    expect(exponential(0.07)(10)).toBeCloseTo(0.496585304, 9);
   });
 
   it('cosine goes from 1 over the middle to its end and stays', () => {

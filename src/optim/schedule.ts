@@ -18,6 +18,12 @@ export const cosine =
   (epoch) =>
     end + ((1 - end) * (1 + Math.cos(Math.PI * Math.min(1, epoch / epochs)))) / 2;
 
+/** e^(−decay · epoch). */
+export const exponential =
+  (decay: number): RateSchedule =>
+  (epoch) =>
+    Math.exp(-decay * epoch);
+
 /**
  * Up along half a cosine from 1/25 to 1 over the first 30 % of training, then down to 1/250,000.
  * Smith & Topin, "Super-convergence", 2018; numbers as PyTorch's OneCycleLR.
@@ -86,6 +92,10 @@ export const learningRateSchema = z.strictObject({
         end: z.number().min(0).lt(1).default(0).describe('share of the rate at the end of the run'),
       }),
       z.strictObject({
+        kind: z.literal('exponential').describe('× e^(−decay) per epoch'),
+        decay: z.number().gt(0).default(0.07).describe('how fast the rate falls: to 37 % in 1/decay epochs'),
+      }),
+      z.strictObject({
         kind: z.literal('one-cycle').describe('up to the rate, then down to almost nothing'),
         rise: z.number().gt(0).lt(1).default(0.3).describe('share of the run spent going up'),
       }),
@@ -117,6 +127,8 @@ function scheduleOf(settings: LearningRateSettings['schedule'], epochs: number):
       return multiStep(settings.epochs, settings.factor);
     case 'cosine':
       return cosine(epochs, settings.end);
+    case 'exponential':
+      return exponential(settings.decay);
     case 'one-cycle':
       return oneCycle(epochs, settings.rise);
   }

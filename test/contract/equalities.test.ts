@@ -177,6 +177,7 @@ const ownRule = [
   'dfedavgm',
   'dfedsam',
   'quantized-push-sum',
+  'ntk-dfl',
 ];
 
 it.each(methods.map(({ name }) => name).filter((name) => !ownRule.includes(name)))(

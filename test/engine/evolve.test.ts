@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { prepare } from '../../src/engine/prepare.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
+import { buildTopology } from '../../src/topology/topology.ts';
 import { outcomeOf, small } from './runs.ts';
 
 const settings = { ...small, optimizer: { kind: 'sgd' }, algorithm: { kind: 'ntk-dfl' } };
@@ -34,4 +35,19 @@ it('by one step on the complete topology it is centralized training', async () =
   // What each replica finds before its step is the loss of all their samples.
   const mean = central.steps[0]!.loss.reduce((sum: number, loss) => sum + loss!, 0) / 4;
   expect(evolved.steps[0]!.loss[2]).toBeCloseTo(mean, 5);
+});
+
+it('pools the samples of those with whom it averages in the same round', async () => {
+  const changed = { replicas: 4, epochs: 1, topology: { kind: 'one-peer-exponential' } };
+  const [pooled, alone] = await Promise.all(
+    ['ntk-dfl', 'dpsgd'].map((kind) => outcomeOf({ ...settings, ...changed, algorithm: { kind } })),
+  );
+  const { start, source } = buildTopology(changed.topology, 4, 1).mixing(0);
+  // All start from the same parameters, so the first losses differ by samples only.
+  const losses = alone!.steps[0]!.loss;
+  pooled!.steps[0]!.loss.forEach((loss, i) => {
+    const heard = [...source.slice(start[i], start[i + 1])];
+    expect(heard).toHaveLength(2);
+    expect(loss).toBeCloseTo(heard.reduce((sum, j) => sum + losses[j]!, 0) / 2, 5);
+  });
 });
