@@ -3,6 +3,7 @@ import { evaluate, type Formula } from '../base/formula.ts';
 import type { Plan } from './method.ts';
 import {
   conditionsIn,
+  flatStages,
   type Holds,
   holdsAt,
   type Stage,
@@ -194,7 +195,10 @@ export function stepOf(plan: Plan, { last, ...clock }: Moment, wishes: Wishes = 
   return { ...step, scalars };
 }
 
-function compile(plan: Plan, holds: Holds, { signal = false, apart = false }: Wishes): Compiled {
+function compile(plan: Plan, holds: Holds, { signal = false, ...wishes }: Wishes): Compiled {
+  // What is asked for again must be a program of its own, in all steps.
+  const again = flatStages(plan.stages).some((stage) => stage.do === 'gradient' && stage.again);
+  const apart = wishes.apart === true || again;
   const stages = stagesAt([...plan.stages, ...plan.model], holds);
   const actions = stages.flatMap((stage): Action[] => {
     if (stage.do === 'setScalar') return [];

@@ -30,9 +30,11 @@ export interface Sent {
 
 function exchangesIn(plan: Plan): Sent[] {
   const packed = new Set(
-    flatStages(plan.stages).flatMap((stage) =>
-      stage.do === 'apply' && rowFunctions[stage.name]!.spans !== undefined ? [stage.into] : [],
-    ),
+    flatStages(plan.stages).flatMap((stage) => {
+      if (stage.do !== 'apply') return [];
+      const { spans, bytes } = rowFunctions[stage.name]!;
+      return (spans ?? bytes) === undefined ? [] : [stage.into];
+    }),
   );
   const walk = (stages: readonly Stage[], when: When | undefined): Sent[] =>
     stages.flatMap((stage): Sent[] => {

@@ -35,4 +35,13 @@ export interface RowFunction {
   apply(given: RowContext, out: RowNumbers, ...inputs: readonly RowNumbers[]): void;
   /** The columns of its result that are not 0, if they are few: only these are sent. */
   spans?(given: Pick<RowContext, 'tensors' | 'scalar'>): readonly Span[];
+  /** The bytes of its result as it is sent, and how: a bit per number that is 0 or 1, or what is within its second row, which is sent as bits before. */
+  bytes?(given: Pick<RowContext, 'tensors' | 'scalar'>): number;
+  readonly packing?: 'bits' | 'within';
 }
+
+/** The bytes of a function's result as it is sent, if that is shorter than a row. */
+export const sentBytes = (
+  { spans, bytes }: RowFunction,
+  given: Pick<RowContext, 'tensors' | 'scalar'>,
+): number | undefined => (spans === undefined ? bytes?.(given) : spanBytes(spans(given)));

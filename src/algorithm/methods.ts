@@ -7,6 +7,7 @@ import { centralized } from './methods/centralized.ts';
 import { adaGossip, choco } from './methods/choco.ts';
 import { beer, lead } from './methods/compressed-tracking.ts';
 import { decentLam } from './methods/decentlam.ts';
+import { disPfl } from './methods/dispfl.ts';
 import { dpsgd } from './methods/dpsgd.ts';
 import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
@@ -55,6 +56,7 @@ export const methods: readonly Method[] = [
   dFedSam,
   fedDkd,
   ntkDfl,
+  disPfl,
 ] as unknown as readonly Method[];
 
 /** By its name or one of its other names. */

@@ -1,6 +1,6 @@
 import type { Pattern, Work } from '../network/pattern.ts';
 import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
-import { spanBytes } from './function.ts';
+import { sentBytes } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
 import { jacobianBytes, type Sizes, vector } from './traffic.ts';
@@ -102,8 +102,8 @@ export function patternOf(
         for (const name of writesOf(action)) work.push({ do: 'local', from: reads, into: row(name) });
     }
     if (action.do === 'apply') {
-      const spans = rowFunctions[action.name]!.spans?.({ tensors, scalar: (name) => scalars.get(name)! });
-      if (spans !== undefined) parts.set(action.into, spanBytes(spans));
+      const short = sentBytes(rowFunctions[action.name]!, { tensors, scalar: (name) => scalars.get(name)! });
+      if (short !== undefined) parts.set(action.into, short);
     }
     for (const name of writesOf(action)) {
       if (action.do === 'gradient' || action.do === 'distil') computed.add(name);

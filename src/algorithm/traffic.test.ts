@@ -49,24 +49,27 @@ it('a message over an edge of a tree is a row and a number', () => {
   expect(trafficOf(plan, step, sizes).messages).toBe(14 / 8);
 });
 
-it('rank 1 of a multilayer perceptron with 784, 100 and 10 units takes 880 and 3,976 bytes in turn', () => {
-  const shapes = [[100, 784], [100], [10, 100], [10]];
+/** Bytes per neighbour and step of a multilayer perceptron with 784, 100 and 10 units. */
+function sentByPerceptron(name: string): (t: number) => number {
   let end = 0;
-  const tensors = shapes.map((shape) => {
+  const tensors = [[100, 784], [100], [10, 100], [10]].map((shape) => {
     const size = shape.reduce((product, length) => product * length, 1);
     end += size;
     return { shape, size, offset: end - size };
   });
-  const plan = planOf(findMethod('powergossip'), {}, { replicas: 8, sets: 2 });
-  const sent = (t: number) =>
-    trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
-      replicas: 8,
-      degree: 2,
-      columns: end,
-      tensors,
-      compressedBytes: 0,
-    }).bytes / 2;
-  expect([0, 1, 2, 3].map(sent)).toEqual([0, 880, 3976, 880]);
+  const plan = planOf(findMethod(name), {}, { replicas: 8, sets: 2 });
+  const sizes = { replicas: 8, degree: 2, columns: end, tensors, compressedBytes: 0 };
+  return (t) => trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), sizes).bytes / 2;
+}
+
+it('rank 1 of a multilayer perceptron with 784, 100 and 10 units takes 880 and 3,976 bytes in turn', () => {
+  expect([0, 1, 2, 3].map(sentByPerceptron('powergossip'))).toEqual([0, 880, 3976, 880]);
+});
+
+it('half of its parameters take 4 bytes each and all of them a bit, once per round', () => {
+  const [kept, all] = [39_755, 79_510];
+  const round = 4 * kept + Math.ceil(all / 8);
+  expect([0, 1, 2, 3, 7].map(sentByPerceptron('dispfl'))).toEqual([0, 0, 0, round, round]);
 });
 
 it('NTK-DFL: a row, and per sample and class of each neighbour a Jacobian, an answer and a label', () => {

@@ -1,6 +1,6 @@
 import type { Mixing } from '../topology/mixing.ts';
 import { readsOf, type StepActions } from './actions.ts';
-import { spanBytes, type TensorPlace } from './function.ts';
+import { sentBytes, type TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
 
@@ -101,8 +101,8 @@ export function trafficOf(
       received.add(action.into);
     }
     if (action.do === 'apply') {
-      const spans = rowFunctions[action.name]!.spans?.({ tensors, scalar });
-      if (spans !== undefined) packed.set(action.into, spanBytes(spans));
+      const short = sentBytes(rowFunctions[action.name]!, { tensors, scalar });
+      if (short !== undefined) packed.set(action.into, short);
     }
     if (action.do === 'evolve') {
       bytes += degree * jacobianBytes({ columns, answers });

@@ -3,6 +3,7 @@ import { type RowCompressor, rowCompressor } from '../algorithm/compressors.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { matrixNames } from '../algorithm/places.ts';
 import type { Matrix, Problem } from '../algorithm/reference.ts';
+import { vector } from '../algorithm/traffic.ts';
 import { Clock } from '../engine/clock.ts';
 import { Executor } from '../engine/execute.ts';
 import type { Replicas } from '../engine/replicas.ts';
@@ -34,7 +35,14 @@ function entriesOf(matrix: Matrix): Mixing {
 }
 
 /** The problem's replicas in float32. */
-export function replicasOf({ gradient, direction, distil, evolve, tensors }: Problem): Replicas {
+export function replicasOf({
+  gradient,
+  direction,
+  distil,
+  evolve,
+  start,
+  tensors = [vector(start.length)],
+}: Problem): Replicas {
   const at = (rows: Rows, i: number) => Float64Array.from(rows.view(i));
   const move = (i: number, g: ArrayLike<number>, x: ArrayLike<number>, t: number) =>
     direction?.(i, Float64Array.from(g), Float64Array.from(x), t) ?? Float64Array.from(g);

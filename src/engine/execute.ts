@@ -73,7 +73,7 @@ export class Executor {
     this.#replicas = replicas;
     this.#clock = machine.clock;
     this.#memories = new Memories(plan, transport, machine);
-    this.#functions = new Functions(transport, replicas.layout, machine.seed);
+    this.#functions = new Functions(plan, transport, replicas.layout, machine.seed);
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
     this.#isRow = (name) => rows.has(name);
     this.numbers = new ReplicaNumbers(plan.numbers, machine.edges, transport);
@@ -119,7 +119,8 @@ export class Executor {
       next?.do === 'mix' &&
       next.sort === 'row' &&
       (next.by === 'W' || next.by === 'A') &&
-      !this.#memories.knows(next.from)
+      !this.#memories.knows(next.from) &&
+      !this.#functions.packs(next.from)
         ? this.places.of(next.from)
         : undefined;
     const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
@@ -213,8 +214,12 @@ export class Executor {
         else if (this.#functions.sendsPart(action.from))
           this.#clock.time('mix', () => this.#functions.handOver(action.from, mixing, rows[action.from]!, out!));
         else {
-          const known = this.#memories.knows(action.from);
-          this.#clock.time('mix', () => transport.mix(mixing, rows[action.from]!, out!, form, known));
+          const [input, packed] = [rows[action.from]!, this.#functions.packs(action.from)];
+          const known = packed || this.#memories.knows(action.from);
+          this.#clock.time('mix', () => {
+            if (packed) this.#functions.tell(action.from, mixing, input);
+            transport.mix(mixing, input, out!, form, known);
+          });
         }
         return occasion.mixed(action);
       }

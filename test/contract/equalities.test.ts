@@ -122,6 +122,16 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
     ['noloco', { period: 4, rho: 1, mu: 0 }, on(complete)],
     ['local-sgd', { period: 4 }],
   ],
+  [
+    'DisPFL with all parameters is DFedAvg',
+    ['dispfl', { period: 4, density: 1, alpha: 0 }],
+    ['dfedavgm', { period: 4, beta: 0 }],
+  ],
+  [
+    'DisPFL with all parameters has nothing to replace',
+    ['dispfl', { period: 4, density: 1 }],
+    ['dfedavgm', { period: 4, beta: 0 }],
+  ],
   ['DFedAvgM in every step is D-PSGD', ['dfedavgm', { period: 1 }], ['dpsgd']],
   ['DFedSAM without perturbation is DFedAvgM', ['dfedsam', { period: 4, rho: 0 }], ['dfedavgm', { period: 4 }]],
   ['local steps of D-PSGD are DFedAvg', ['dpsgd', { localSteps: 4 }], ['dfedavgm', { period: 4, beta: 0 }]],
@@ -178,6 +188,7 @@ const ownRule = [
   'dfedsam',
   'quantized-push-sum',
   'ntk-dfl',
+  'dispfl',
 ];
 
 it.each(methods.map(({ name }) => name).filter((name) => !ownRule.includes(name)))(
@@ -201,7 +212,8 @@ it.each([
   ['noloco', { mu: 0, rho: 1, period: 4 }],
   ['dfedavgm', { beta: 0 }],
   ['dfedsam', { beta: 0, rho: 0 }],
-])('so it is under %s without its momentum', (name, settings) => {
+  ['dispfl', { density: 1 }],
+])('so it is under %s without its momentum or mask', (name, settings) => {
   expect(n).toBe(8);
   path([name, settings, single]).forEach((row, t) => {
     row.forEach((value, k) => {

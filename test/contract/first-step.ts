@@ -8,6 +8,7 @@ const mixed = [mean, 0.026002829] as const;
 
 export const firstStep: Readonly<Record<string, readonly [off: number, spread: number]>> = {
   centralized: [mean, 0],
+  'dispfl 4': [0.224323856, 0.0368369485],
   'dpsgd atc': mixed,
   'ntk-dfl 1 or 8': [0.103034011, 0.208022632],
   'dpsgd cta': unmixed,

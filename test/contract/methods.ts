@@ -270,6 +270,13 @@ export const rows: readonly Row[] = [
     x0: [-0.111478307, 0.14048533, -0.02626944],
   },
   {
+    title: 'dispfl 4',
+    method: 'dispfl',
+    settings: { rounds: 25 },
+    figures: [0.136267616, 0.283160189, 0.0797815668, 0.578498365, 0.0952642858, 0.592791035],
+    x0: [-0.04875, 0.143963337, 0],
+  },
+  {
     title: 'noloco 4',
     method: 'noloco',
     settings: { period: 4, mu: 0.9 },

@@ -78,7 +78,10 @@ for (const { name } of methods) {
   const ring = { replicas: 7, algorithm, data: { ...common.data, train: 7 * 8 * 3 } };
   const { sha } = await outcomeOf(ring);
   found[name] = { sha };
-  if (folder !== undefined && ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo'].includes(name)) {
+  if (
+    folder !== undefined &&
+    ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo', 'dispfl'].includes(name)
+  ) {
     const checkpoints = join(folder, name);
     await outcomeOf(ring, { folder: checkpoints, from: undefined });
     const from = checkpointsIn(checkpoints)[0]!;
