@@ -6,7 +6,7 @@ import { drawAssignment } from '../draw/assignment.ts';
 import { parseText } from '../experiment/source.ts';
 import { cases } from '../network/assign/cases.ts';
 import { mostExactStops } from '../network/assign/path.ts';
-import type { ScheduleProblem } from '../network/assign/problem.ts';
+import { shareOf } from '../network/assign/problem.ts';
 import { assign, listedCost, randomCosts } from '../network/assign/search.ts';
 import { readSchedule } from '../network/assign/settings.ts';
 import { timeText } from '../network/text.ts';
@@ -20,11 +20,6 @@ function given(file: string): unknown {
 }
 
 const seconds = (value: number) => timeText(Math.round(1e9 * value));
-
-/** The slowest member's exchange with the others of its group, in seconds. */
-function shareOf({ devices, share }: ScheduleProblem, group: readonly number[]): number {
-  return Math.max(...group.map((d) => group.reduce((sum, other) => sum + share[d * devices + other]!, 0)));
-}
 
 export function command(): Command {
   return new Command('schedule')

@@ -22,6 +22,14 @@ export interface Outcome {
   readonly gradientNorm: number;
 }
 
+type OptimizerPass = (
+  replica: number,
+  step: number,
+  learningRate: number,
+  params: Float32Array,
+  gradient: Float32Array,
+) => Promise<Float32Array>;
+
 /** The replicas of one rank: their programs, their private rows, and the steps they take. */
 export interface Replicas {
   readonly layout: Layout<PlacedParameter>;
@@ -46,21 +54,9 @@ export interface Replicas {
     to: Rows,
   ): Promise<Outcome>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
-  update(
-    replica: number,
-    step: number,
-    learningRate: number,
-    params: Float32Array,
-    gradient: Float32Array,
-  ): Promise<Float32Array>;
+  readonly update: OptimizerPass;
   /** The direction in which the optimizer moves instead, as `update` for plain descent along it. */
-  direction(
-    replica: number,
-    step: number,
-    learningRate: number,
-    params: Float32Array,
-    gradient: Float32Array,
-  ): Promise<Float32Array>;
+  readonly direction: OptimizerPass;
   /** What a checkpoint must hold of a replica besides its parameters. */
   privateRows(replica: number): PrivateMemory;
   /** Loss and accuracy on a set, of these parameters with this state. */

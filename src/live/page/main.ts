@@ -1,4 +1,5 @@
 import { make } from '../../report/page/controls.ts';
+import { followWidth } from '../../report/page/width.ts';
 import type { LiveLine } from '../../store/live.ts';
 import { addressOf, here } from './address.ts';
 import type { Listed } from './ask.ts';
@@ -101,14 +102,7 @@ function chooseTheme(): void {
   apply(current());
 }
 
-let width = innerWidth;
-let waiting: ReturnType<typeof setTimeout> | undefined;
-addEventListener('resize', () => {
-  if (innerWidth === width) return;
-  width = innerWidth;
-  clearTimeout(waiting);
-  waiting = setTimeout(() => view?.redraw?.(), 80);
-});
+followWidth(() => view?.redraw?.());
 addEventListener('hashchange', show);
 document.addEventListener('visibilitychange', connect);
 chooseTheme();

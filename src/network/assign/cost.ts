@@ -1,6 +1,6 @@
 import { Matching } from './matching.ts';
 import { cheapestPath } from './path.ts';
-import type { ScheduleProblem } from './problem.ts';
+import { type ScheduleProblem, shareOf } from './problem.ts';
 
 /** What a step waits for, in seconds. */
 export interface StepWait {
@@ -32,7 +32,7 @@ export class Grouping {
     const members: number[][] = Array.from({ length: stages }, () => []);
     for (let d = 0; d < devices; d++) members[groupOf[d]!]!.push(d);
     this.groups = members.map((each) => Int32Array.from(each));
-    this.#share = Float64Array.from(this.groups, (group) => this.#shareOf(group));
+    this.#share = Float64Array.from(this.groups, (group) => shareOf(problem, group));
     this.#between = new Float64Array(stages * stages);
     this.#matching = new Matching(devices / stages);
     for (let g = 0; g < stages; g++) this.#match(g);
@@ -71,8 +71,8 @@ export class Grouping {
     const [g, h] = [this.groupOf(a), this.groupOf(b)];
     this.#exchange(a, b);
     const shares = [this.#share[g]!, this.#share[h]!] as const;
-    this.#share[g] = this.#shareOf(this.groups[g]!);
-    this.#share[h] = this.#shareOf(this.groups[h]!);
+    this.#share[g] = shareOf(this.problem, this.groups[g]!);
+    this.#share[h] = shareOf(this.problem, this.groups[h]!);
     if (Math.max(this.#share[g]!, this.#share[h]!) > total) {
       [this.#share[g], this.#share[h]] = shares;
       this.#exchange(a, b);
@@ -107,18 +107,6 @@ export class Grouping {
     groupB[j] = a;
     this.#where[a] = h;
     this.#where[b] = g;
-  }
-
-  /** The slowest member's exchange with all others of its group. */
-  #shareOf(group: Int32Array): number {
-    const { devices, share } = this.problem;
-    let slowest = 0;
-    for (const d of group) {
-      let sum = 0;
-      for (const other of group) sum += share[d * devices + other]!;
-      if (sum > slowest) slowest = sum;
-    }
-    return slowest;
   }
 
   #match(g: number): void {

@@ -43,6 +43,17 @@ export function problemOf(
   };
 }
 
+/** How long a group exchanges gradients, in seconds: its slowest member's exchange with all others. */
+export function shareOf({ devices, share }: ScheduleProblem, group: ArrayLike<number>): number {
+  let slowest = 0;
+  for (let i = 0; i < group.length; i++) {
+    let sum = 0;
+    for (let j = 0; j < group.length; j++) sum += share[group[i]! * devices + group[j]!]!;
+    if (sum > slowest) slowest = sum;
+  }
+  return slowest;
+}
+
 /** Devices that no link tells apart: changing their places changes nothing. The class of each. */
 export function classesOf({ devices, share, hop }: ScheduleProblem): readonly number[] {
   const alike = (a: number, b: number) => {

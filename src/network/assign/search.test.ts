@@ -1,9 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { Random } from '../../base/random.ts';
+import { aws } from '../presets/aws.ts';
+import { cases } from './cases.ts';
 import { Grouping } from './cost.ts';
 import { cheapestPath } from './path.ts';
 import { type Links, problemOf, type ScheduleProblem } from './problem.ts';
 import { assign, listedCost, randomCosts } from './search.ts';
+import { readSchedule } from './settings.ts';
 
 type Link = readonly [ms: number, gigabits: number];
 
@@ -69,27 +72,22 @@ describe('six devices, three stages', () => {
   });
 });
 
-/** Round trips in ms and rates in Gb/s between regions, from the scheduler of DT-FM. */
-const regions: Readonly<Record<string, Link>> = Object.fromEntries(
-  `OrVi 67 .79, OrOh 49 1.1, OrTo 96 .523, OrSe 124 .46, OrLo 136 .42, OrFr 143 .404, OrIr 124 .482, ViOh 11 1.12, ViTo 143 .524,
-   ViSe 172 .5, ViLo 76 1.16, ViFr 90 1.02, ViIr 67 1.05, OhTo 130 .694, OhSe 159 .529, OhLo 86 1.05, OhFr 99 .799, OhIr 77 1.14,
-   ToSe 34 1.1, ToLo 210 .366, ToFr 223 .36, ToIr 199 .465, SeLo 238 .342, SeFr 235 .358, SeIr 228 .335, LoFr 14 1.14,
-   LoIr 12 1.09, FrIr 24 1.08`
-    .split(',')
-    .map((row) => row.trim().split(' '))
-    .map(([pair, ms, gigabits]) => [pair!, [Number(ms), Number(gigabits)]]),
-);
-const inRegions = (names: string, perRegion: number) => {
-  const all = names.split(' ');
-  return links(all.length * perRegion, (a, b) => {
-    const [from, to] = [all[Math.floor(a / perRegion)]!, all[Math.floor(b / perRegion)]!];
-    return from === to ? [5, 2] : (regions[from + to] ?? regions[to + from]!);
-  });
-};
+const inFourRegions = (stages: number) =>
+  readSchedule(
+    {
+      network: { ...aws.network, use: ['Oregon', 'Virginia', 'Tokyo', 'London'] },
+      roundTrips: true,
+      devices: 8,
+      stages,
+      gradients: '0.65GB',
+      activations: '0.4713GB',
+    },
+    'four regions',
+  ).problem;
 
 describe('eight devices in four regions', () => {
   it('has one best division into four stages: a region per group', () => {
-    const problem = problemOf(inRegions('Or Vi To Lo', 2), 4, 0.65e9, 0.4713e9);
+    const problem = inFourRegions(4);
     const all = totals(problem);
     expect(all).toHaveLength(105);
     expect(all[0]).toBeCloseTo(33.552362, 6);
@@ -101,7 +99,7 @@ describe('eight devices in four regions', () => {
   });
 
   it('ties in eight of 35 divisions into two stages', () => {
-    const all = totals(problemOf(inRegions('Or Vi To Lo', 2), 2, 0.65e9, 0.4713e9));
+    const all = totals(inFourRegions(2));
     expect(all).toHaveLength(35);
     expect(all[0]).toBeCloseTo(21.715377, 6);
     expect(all.filter((each) => each - all[0]! < 1e-9)).toHaveLength(8);
@@ -109,28 +107,17 @@ describe('eight devices in four regions', () => {
 });
 
 describe('the published cases of 64 devices', () => {
-  const [data, pipeline] = [0.65e9, (506e6 / 2 ** 30) * 1e9];
-  const four: Readonly<Record<string, Link>> = {
-    '01': [67, 1.15],
-    '02': [59, 1.05],
-    '03': [11, 1.12],
-    '12': [12, 1.25],
-    '13': [49, 1.1],
-    '23': [52, 1.02],
-  };
-  it.each<readonly [string, Links, number]>([
-    ['eight machines', links(64, (a, b) => [0, a >> 3 === b >> 3 ? 100 : 3.125]), 3.439799],
-    ['machines and lone devices', links(64, (a, b) => [0, b < 32 && a >> 2 === b >> 2 ? 100 : 1.25]), 31.63416],
-    ['two sites', links(64, (a, b) => (a >> 5 === b >> 5 ? [1, 5] : [11, 1.12])), 16.08684],
-    ['four regions', links(64, (a, b) => (a >> 4 === b >> 4 ? [5, 2] : four[`${a >> 4}${b >> 4}`]!)), 34.802041],
-    ['eight regions', inRegions('Or Vi Oh To Se Lo Fr Ir', 8), 49.21838],
-  ])('%s: no dearer than what is known as best', (_, between, known) => {
-    const problem = problemOf(between, 8, data, pipeline);
-    const { cost } = assign(problem, 1, 2000);
-    expect(cost.total).toBeLessThan(1.02 * known);
-    expect(cost.total).toBeGreaterThan((1 - 1e-6) * known);
-    expect(cost.total).toBeLessThanOrEqual(Math.min(listedCost(problem).total, ...randomCosts(problem, 1, 20)));
-  });
+  const known = [3.439799, 31.63416, 16.08684, 34.802041, 49.21838];
+  it.each(cases.map((each, index) => ({ ...each, known: known[index]! })))(
+    '$name, $summary: no dearer than what is known as best',
+    ({ name, problem: given, known }) => {
+      const { problem } = readSchedule(given, name);
+      const { cost } = assign(problem, 1, 2000);
+      expect(cost.total).toBeLessThan(1.02 * known);
+      expect(cost.total).toBeGreaterThan((1 - 1e-6) * known);
+      expect(cost.total).toBeLessThanOrEqual(Math.min(listedCost(problem).total, ...randomCosts(problem, 1, 20)));
+    },
+  );
 });
 
 describe('any network', () => {

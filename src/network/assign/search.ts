@@ -1,7 +1,7 @@
 import { Random } from '../../base/random.ts';
 import { Grouping, type StepWait } from './cost.ts';
 import { Matching } from './matching.ts';
-import { classesOf, type ScheduleProblem } from './problem.ts';
+import { classesOf, type ScheduleProblem, shareOf } from './problem.ts';
 
 export interface Assignment {
   readonly cost: StepWait;
@@ -34,19 +34,14 @@ export function randomCosts(problem: ScheduleProblem, seed: number, count: numbe
 }
 
 /** Devices in the order in which they are listed, stage by stage, the i-th of each stage joined: what is had without a scheduler. */
-export function listedCost({ devices, stages, share, hop }: ScheduleProblem): StepWait {
+export function listedCost(problem: ScheduleProblem): StepWait {
+  const { devices, stages, hop } = problem;
   const perGroup = devices / stages;
   let [data, pipeline] = [0, 0];
   for (let g = 0; g < stages; g++) {
-    let slowestHop = 0;
-    for (let i = 0; i < perGroup; i++) {
-      const device = g * perGroup + i;
-      let sum = 0;
-      for (let j = 0; j < perGroup; j++) sum += share[device * devices + g * perGroup + j]!;
-      data = Math.max(data, sum);
-      if (g > 0) slowestHop = Math.max(slowestHop, hop[device * devices + device - perGroup]!);
-    }
-    pipeline += slowestHop;
+    const group = Array.from({ length: perGroup }, (_, i) => g * perGroup + i);
+    data = Math.max(data, shareOf(problem, group));
+    if (g > 0) pipeline += Math.max(...group.map((device) => hop[device * devices + device - perGroup]!));
   }
   return { data, pipeline, total: data + 2 * pipeline };
 }

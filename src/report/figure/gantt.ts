@@ -5,7 +5,7 @@ import { number } from './axis.ts';
 import { compose } from './compose.ts';
 import { tips } from './curve.ts';
 import type { Figure, View } from './figure.ts';
-import { drawable, implementationChoice, networkChoice, networkOf } from './virtual.ts';
+import { drawable, implementationChoice, implementationOf, networkChoice, networkOf } from './virtual.ts';
 
 /** Replicas in the picture: more rows could not be told apart. */
 const mostRows = 16;
@@ -24,8 +24,7 @@ export const gantt: Figure = {
   choices: (view) => [networkChoice(view), implementationChoice(shown(view))],
   draw(view, choices, frame) {
     const network = networkOf(view, choices);
-    const groups = shown(view);
-    const group = groups.find(({ name }) => name === choices.implementation) ?? groups[0]!;
+    const group = implementationOf(shown(view), choices);
     const { happenings, path } = network.runs[group.runs[0]!]!;
     const first = Math.min(...happenings.map((one) => (one.what === 'message' ? one.ready : one.start)));
     const at = (ns: number) => (ns - first) / 1e6;

@@ -3,7 +3,7 @@ import { bytes, number, percent } from './axis.ts';
 import { compose } from './compose.ts';
 import { tips } from './curve.ts';
 import type { Figure, View } from './figure.ts';
-import { drawable, implementationChoice, networkChoice, networkOf } from './virtual.ts';
+import { drawable, implementationChoice, implementationOf, networkChoice, networkOf } from './virtual.ts';
 
 const shown = (view: View) => drawable(view, ({ links }) => links.length > 0);
 
@@ -16,8 +16,7 @@ export const links: Figure = {
   choices: (view) => [networkChoice(view), implementationChoice(shown(view))],
   draw(view, choices, frame) {
     const network = networkOf(view, choices);
-    const groups = shown(view);
-    const group = groups.find(({ name }) => name === choices.implementation) ?? groups[0]!;
+    const group = implementationOf(shown(view), choices);
     const { links: used } = network.runs[group.runs[0]!]!;
     const most = Math.max(...used.map(({ busy }) => busy), 1e-12);
     const n = group.replicas;

@@ -19,6 +19,9 @@ export const implementationChoice = (groups: readonly Group[]): Choice => ({
   options: groups.map(({ name }) => ({ value: name, label: name })),
 });
 
+export const implementationOf = (groups: readonly Group[], { implementation }: Choices): Group =>
+  groups.find(({ name }) => name === implementation) ?? groups[0]!;
+
 export const networkOf = ({ report }: View, { network }: Choices): VirtualReport =>
   report.networks.find(({ name }) => name === network) ?? report.networks[0]!;
 

@@ -5,6 +5,7 @@ import { stillWidth } from '../figure/standalone.ts';
 import { dark, light } from '../figure/theme.ts';
 import { controls } from './controls.ts';
 import { save } from './save.ts';
+import { followWidth } from './width.ts';
 
 const one = <T extends Element>(selector: string, within: ParentNode = document) => within.querySelector<T>(selector)!;
 
@@ -133,18 +134,6 @@ function saveButtons(): void {
     });
 }
 
-/** Drawn anew at every width, so that text keeps its size. */
-function followWidth(): void {
-  let width = innerWidth;
-  let waiting: ReturnType<typeof setTimeout> | undefined;
-  addEventListener('resize', () => {
-    if (innerWidth === width) return;
-    width = innerWidth;
-    clearTimeout(waiting);
-    waiting = setTimeout(drawAll, 80);
-  });
-}
-
 function forPaper(): void {
   const print = (printing: boolean) => () => {
     state.printing = printing;
@@ -164,6 +153,6 @@ chooseImplementations();
 chooseTheme();
 copyButtons();
 saveButtons();
-followWidth();
+followWidth(drawAll);
 forPaper();
 drawAll();
