@@ -166,5 +166,7 @@ function kindsOf(schema: z.core.$ZodType): unknown[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if (def.type === 'union') return def.options.flatMap(kindsOf);
   const kind = def.type === 'object' ? (def.shape.kind as z.core.$ZodTypes | undefined)?._zod.def : undefined;
-  return kind?.type === 'literal' ? kind.values : [];
+  if (kind?.type === 'literal') return kind.values;
+  // A kind with other names.
+  return kind?.type === 'enum' ? Object.values(kind.entries) : [];
 }

@@ -18,3 +18,11 @@ it.each(files)('all settings of %s follow from those that differ from their defa
   }
   expect(new Set([first!, ...others].map(identityOf)).size).toBe(1 + others.length);
 });
+
+it('knows the defaults of algorithms and topologies too, by any of their names', () => {
+  const [plain] = loadExperiment(`${folder}quickstart.yaml`);
+  const chosen = (settings: object) => JSON.parse(identityOf(runSchema.parse({ ...plain, ...settings })));
+  expect(chosen({ algorithm: { kind: 'local-sgd', period: 8 } }).algorithm).toEqual({ kind: 'local-sgd' });
+  expect(chosen({ algorithm: { kind: 'dfedavg', beta: 0 } }).algorithm).toEqual({ kind: 'dfedavg', beta: 0 });
+  expect(chosen({ topology: { kind: 'tree', branches: 2 } }).topology).toEqual({ kind: 'tree' });
+});
