@@ -44,7 +44,7 @@ function updated(golden: Golden, backend: string, key: string, course: Course, s
   // What other machines computed is kept while nothing suggests that they would now compute something else.
   const changed = JSON.stringify({ near, exact }) !== JSON.stringify(kept);
   const others = Object.entries(paramsSha256).filter(
-    ([other]) => !changed && (paramsSha256[key] === sha || !other.startsWith(`${backend} `)),
+    ([other]) => !changed && ((paramsSha256[key] ?? sha) === sha || !other.startsWith(`${backend} `)),
   );
   return { settings, tolerance, ...kept, paramsSha256: { ...Object.fromEntries(others), [key]: sha } };
 }
