@@ -1,4 +1,5 @@
 import { wholeSchema } from '../../src/experiment/schema.ts';
+import { presets } from '../../src/network/presets.ts';
 import { capital, markdownTable } from './markdown.ts';
 
 /** What this page needs of a JSON Schema. */
@@ -81,6 +82,9 @@ const kindLine = (schema: Schema) => {
   return `- \`kind: ${name}\`${also}: ${schema.properties!.kind!.description}`;
 };
 
+/** A preset has the settings of another kind, all of them optional. */
+const isPreset = (kind: Schema) => presets.some(({ name }) => name === kindNames(kind)[0]);
+
 /** Settings of several kinds in one table: each once, with the kinds that have it. */
 function kindsTable(kinds: readonly Schema[]): string[] {
   const rows = new Map<string, { row: Row; of: unknown[] }>();
@@ -104,7 +108,7 @@ function kindsTable(kinds: readonly Schema[]): string[] {
 
 /** A section for settings with parts of their own, and for their parts; what stands further up already is left out. */
 function section(path: string, schema: Schema, above: Set<string>): string[] {
-  const inner = schema.items ?? schema;
+  const inner = schema.items ?? schema.anyOf?.find(isKinds) ?? schema;
   const kinds = isKinds(inner) ? inner.oneOf! : [];
   const fresh = (kinds.length > 0 ? kinds : inner.properties === undefined ? [] : [inner]).filter((each) => {
     const text = JSON.stringify(each);
@@ -115,7 +119,7 @@ function section(path: string, schema: Schema, above: Set<string>): string[] {
     `${path.includes('.') ? '###' : '##'} \`${path}\``,
     `${capital(schema.description ?? '')}.`,
     ...(kinds.length > 0
-      ? [fresh.map(kindLine).join('\n'), ...kindsTable(fresh)]
+      ? [fresh.map(kindLine).join('\n'), ...kindsTable(fresh.filter((kind) => !isPreset(kind)))]
       : [markdownTable(headers, rowsOf(inner).map(cellsOf))]),
     ...fresh.flatMap(rowsOf).flatMap(({ name, setting }) => section(`${path}.${name}`, setting, above)),
   ];

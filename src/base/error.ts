@@ -10,6 +10,9 @@ export class UserError extends Error {
   }
 }
 
+/** Message and hint in one line. */
+export const told = ({ message, hint }: UserError): string => (hint === undefined ? message : `${message}; ${hint}`);
+
 /** A machine or a link that is gone: printed without a stack, exit code 1. Trying again may help. */
 export class LostError extends Error {
   override readonly name = 'LostError';

@@ -139,6 +139,8 @@ export function withoutDefaults(schema: z.core.$ZodType, value: unknown): unknow
       const usual = withoutDefaults(def.innerType, z.parse(schema, undefined));
       return isDeepStrictEqual(chosen, usual) ? undefined : chosen;
     }
+    case 'pipe':
+      return inner(def.out);
     case 'optional':
     case 'nullable':
     case 'readonly':

@@ -2,7 +2,7 @@ import { stepOf } from '../algorithm/actions.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import { patternOf } from '../algorithm/pattern.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { computeTimes, type DeviceSettings } from '../network/devices.ts';
+import { computeTimes, type DeviceSettings, isSteady } from '../network/devices.ts';
 import { buildNetwork, type NetworkSettings } from '../network/network.ts';
 import type { Pattern } from '../network/pattern.ts';
 import type { Course } from '../network/steady.ts';
@@ -57,7 +57,7 @@ export function courseOf(
   return {
     network: buildNetwork(given.network, n),
     compute: computeTimes(given.devices, { n, seed, batch }),
-    steady: given.devices.noise.kind === 'constant' && given.devices.slow?.kind !== 'steps',
+    steady: isSteady(given.devices),
     pattern,
     patternPeriod: periods.reduce((product, period) => product * period, 1),
     topology,

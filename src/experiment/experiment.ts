@@ -4,13 +4,14 @@ import { nameOf as algorithmName, planFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { fitting } from '../algorithm/fits.ts';
 import { unmetNeed } from '../algorithm/needs.ts';
-import { UserError } from '../base/error.ts';
+import { told, UserError } from '../base/error.ts';
 import { problemError, problemsOf } from '../base/schema.ts';
 import { withMethod, withRounds } from '../module/load.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { type Schedule, topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { locate, pinned } from './files.ts';
+import { problemsOfTime, withNetwork } from './network.ts';
 import { type Data, isData, pathPattern, setAt } from './path.ts';
 import { type Experiment, experimentSchema, runSchema } from './schema.ts';
 import { extended, findExperiment, merge, parseText, readSettings } from './source.ts';
@@ -40,7 +41,7 @@ type Built = Map<string, string | undefined>;
 
 /** What single settings cannot show: whether they fit together. */
 function inconsistencies(experiment: Settings, built: Built): string[] {
-  const problems: string[] = [];
+  const problems = problemsOfTime(experiment);
   const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
   const name = algorithmName(algorithm);
   const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual } = factsOf(algorithm);
@@ -90,8 +91,6 @@ function problemOfTopology(
   }
 }
 
-const told = ({ message, hint }: UserError) => (hint === undefined ? message : `${message}; ${hint}`);
-
 function frozen<T>(value: T): T {
   if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) frozen(part);
   return Object.freeze(value);
@@ -117,7 +116,7 @@ function check(
     if ('problems' in result) return result;
     const { data, model, topology, algorithm, replicas, seed } = result.value;
     const run = {
-      ...result.value,
+      ...withNetwork(result.value),
       data: hashData ? pinned(data) : data,
       model: pinned(model),
       topology: withRounds(pinned(topology), replicas, seed),

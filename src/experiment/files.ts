@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { extname, resolve } from 'node:path';
 import { contentSha256 } from '../data/content.ts';
 import { findFile } from '../data/folder.ts';
 import { libsvmNames } from '../data/sets/libsvm.ts';
@@ -11,9 +11,15 @@ import { isData } from './path.ts';
 const namesFile = (key: string) => /^(path|\w+Path)$/.test(key);
 const sha256Key = (key: string) => (key === 'path' ? 'sha256' : key.replace(/Path$/, 'Sha256'));
 
+/** Whether one word for a network stands for a file. */
+export const isNetworkFile = (word: string): boolean => ['.yaml', '.yml', '.json'].includes(extname(word));
+
 /** The settings with all paths counted from this folder; keys may be whole paths of settings, as in a sweep. */
 export function locate(settings: unknown, folder: string, key = ''): unknown {
-  if (typeof settings === 'string') return namesFile(key) && settings !== '' ? located(settings, folder) : settings;
+  if (typeof settings === 'string') {
+    const isFile = (namesFile(key) && settings !== '') || (key === 'network' && isNetworkFile(settings));
+    return isFile ? located(settings, folder) : settings;
+  }
   if (Array.isArray(settings)) return settings.map((item) => locate(item, folder, key));
   if (!isData(settings)) return settings;
   const lastOf = (name: string) => name.slice(name.lastIndexOf('.') + 1);

@@ -4,9 +4,11 @@ import { maxSeed } from '../base/random.ts';
 import type { DeepReadonly } from '../base/schema.ts';
 import { dataSchema } from '../data/schema.ts';
 import { modelSchema } from '../model/models.ts';
+import { devicesSchema } from '../network/devices.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { learningRateSchema } from '../optim/schedule.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
+import { networkSetting } from './network.ts';
 import { sweepSchema } from './sweep.ts';
 
 const name = z
@@ -33,6 +35,21 @@ const shape = {
   consensus: consensusSchema
     .prefault({ kind: 'none' })
     .describe('consensus control: average again until the replicas are close enough'),
+  network: networkSetting
+    .optional()
+    .describe(
+      'what lies between the replicas, for virtual time: the name of one, a file of yours, or settings (a name as kind, and what differs from it); nothing is timed without',
+    ),
+  devices: devicesSchema.optional().describe('what replicas compute on; laid on top of what the network says of them'),
+  until: z
+    .strictObject({
+      virtualSeconds: z
+        .number()
+        .gt(0)
+        .describe('the run ends with the first step that some replica finishes at this virtual time or later'),
+    })
+    .optional()
+    .describe('ends the run before all epochs are done'),
   probes: z
     .strictObject({
       everySteps: z.int().min(1).default(1).describe('measure at every so many steps'),
@@ -115,7 +132,9 @@ function loosened(schema: unknown): unknown {
 /** JSON Schema of an experiment file that stands for itself. */
 export function wholeSchema(): Json & { readonly properties: Json; readonly required?: unknown } {
   const schema = z.toJSONSchema(experimentSchema, { io: 'input' }) as Json & { properties: Json };
-  const { extends: base, compare, sweep, ...properties } = schema.properties;
+  const { extends: base, compare, sweep, ...settings } = schema.properties;
+  const { description, ...network } = settings.network as Json;
+  const properties = { ...settings, network: { description, anyOf: [{ type: 'string' }, network] } };
   const variant = { type: 'object', properties: loosened(properties), additionalProperties: false, required: ['name'] };
   return {
     ...schema,

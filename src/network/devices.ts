@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
-import { parse } from '../base/schema.ts';
+import { type DeepReadonly, parse } from '../base/schema.ts';
 import { nanoseconds, timeSetting } from './units.ts';
 
 const time = timeSetting('time of a gradient and its step');
@@ -35,19 +35,33 @@ const slow = z.discriminatedUnion('kind', [
   }),
 ]);
 
+/** In place of a time: what a step takes on the machine of the run. */
+export const measuredWord = 'measured';
+
 /** Devices as an experiment describes them. */
 export const devicesSchema = z.strictObject({
-  compute: time.optional().describe('time of one gradient and its step on a batch, as in 20ms'),
+  compute: timeSetting('', measuredWord)
+    .optional()
+    .describe(
+      'time of one gradient and its step on a batch, as in 20ms; measured: the median of 20 steps on the machine where the run begins',
+    ),
   perSample: time.optional().describe('the same for each sample of a batch, instead of compute'),
   each: z
     .array(z.number().gt(0))
     .min(1)
     .optional()
     .describe('how many times as long each device takes, one number for each replica'),
-  noise: noise.prefault({ kind: 'constant' }).describe('how steps of a device differ'),
+  noise: noise.optional().describe('how steps of a device differ; constant unless the network says otherwise'),
   slow: slow.optional().describe('slow devices, or slow steps'),
+  factor: z
+    .number()
+    .gt(0)
+    .optional()
+    .describe('with compute: measured, how many times as long the devices take; 1 by default'),
+  measured: time.optional().describe('what was measured, filled in when the run begins: resumed runs keep it'),
 });
-export type DeviceSettings = Readonly<z.output<typeof devicesSchema>>;
+export type DeviceSettings = DeepReadonly<z.output<typeof devicesSchema>>;
+type Noise = NonNullable<DeviceSettings['noise']>;
 
 /** Nanoseconds that the step t of replica i computes, a pure function of the settings and the seed: c_i(t) = base_i · slow_i · noise_i(t). */
 export type ComputeTimes = (replica: number, step: number) => number;
@@ -56,10 +70,27 @@ export type ComputeTimes = (replica: number, step: number) => number;
 export const devicesOf = (preset: Readonly<Record<string, unknown>> | undefined, given: unknown): DeviceSettings =>
   parse(devicesSchema, { ...preset, ...(given as object | undefined) }, 'devices');
 
+/** Whether the time of a step is still to be measured. */
+export const toMeasure = ({ compute, measured }: DeviceSettings): boolean =>
+  compute === measuredWord && measured === undefined;
+
+/** Whether steps of a device differ from each other. */
+export const isSteady = ({ noise, slow }: DeviceSettings): boolean =>
+  (noise === undefined || noise.kind === 'constant') && slow?.kind !== 'steps';
+
 /** The time of a step without noise; a UserError if the devices have none. */
-export function baseNs({ compute, perSample }: DeviceSettings, batch: number): number {
+export function baseNs({ compute, perSample, factor, measured }: DeviceSettings, batch: number): number {
   if (compute !== undefined && perSample !== undefined)
     throw new UserError('devices: give compute or perSample, not both');
+  if (factor !== undefined && compute !== measuredWord)
+    throw new UserError(`devices: factor is for compute: ${measuredWord}`, {
+      hint: `leave it out, or write compute: ${measuredWord}`,
+    });
+  if (compute === measuredWord && measured !== undefined) return nanoseconds(measured) * (factor ?? 1);
+  if (compute === measuredWord)
+    throw new UserError('devices: the time of a step has not been measured', {
+      hint: 'it is when a run begins; give compute as a time, as in 20ms',
+    });
   if (compute !== undefined) return nanoseconds(compute);
   if (perSample !== undefined) return nanoseconds(perSample) * batch;
   throw new UserError('devices: the time of a step is missing', {
@@ -71,7 +102,7 @@ export function computeTimes(
   settings: DeviceSettings,
   { n, seed, batch }: { n: number; seed: number; batch: number },
 ): ComputeTimes {
-  const { each, noise, slow } = settings;
+  const { each, noise = { kind: 'constant' }, slow } = settings;
   const base = baseNs(settings, batch);
   if (each !== undefined && each.length !== n)
     throw new UserError(`devices.each describes ${each.length} devices, but there are ${n} replicas`);
@@ -83,9 +114,8 @@ export function computeTimes(
     noise.kind === 'trace'
       ? Int32Array.from(own, (_, i) => new Random(seed, 'device', i, 1).below(noise.factors.length))
       : undefined;
-  const steady = noise.kind === 'constant' && slow?.kind !== 'steps';
   const whole = own.map(Math.round);
-  if (steady) return (replica) => whole[replica]!;
+  if (isSteady(settings)) return (replica) => whole[replica]!;
   return (replica, step) => {
     const random = new Random(seed, 'compute', replica, step);
     const late = slow?.kind === 'steps' && random.uniform() < slow.probability ? slow.factor : 1;
@@ -93,7 +123,7 @@ export function computeTimes(
   };
 }
 
-function factorOf(noise: DeviceSettings['noise'], random: Random, place: number): number {
+function factorOf(noise: Noise, random: Random, place: number): number {
   switch (noise.kind) {
     case 'constant':
       return 1;

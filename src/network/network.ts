@@ -12,6 +12,7 @@ export const collectives = ['auto', 'ring', 'tree', 'hierarchical'] as const;
 
 /** What all kinds of networks have. */
 const common = {
+  name: z.string().min(1).optional().describe('what it is called; a preset and a file have a name'),
   sharing: z
     .enum(sharings)
     .default('serial')
@@ -31,9 +32,10 @@ const common = {
 };
 
 /** A setting that a preset has, to be chosen otherwise. */
-function again(schema: z.ZodType): z.ZodType {
+function again(schema: z.ZodType, said = schema.description): z.ZodType {
   const { innerType } = schema.def as { innerType?: z.ZodType };
-  return innerType === undefined ? schema.optional() : again(innerType);
+  if (innerType !== undefined) return again(innerType, said ?? innerType.description);
+  return said === undefined ? schema.optional() : schema.optional().describe(said);
 }
 
 const baseOf = ({ network }: Preset) => wiringKinds.find(({ name }) => name === network.kind)!;

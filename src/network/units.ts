@@ -41,8 +41,9 @@ function read({ what, units, example, zero }: Quantity, given: unknown): number 
   return value * size;
 }
 
-const quantitySchema = (quantity: Quantity) => {
+const quantitySchema = (quantity: Quantity, word?: string) => {
   const problem = (given: unknown) => {
+    if (word !== undefined && given === word) return undefined;
     const found = read(quantity, given);
     return typeof found === 'string' ? found : undefined;
   };
@@ -57,7 +58,9 @@ const quantitySchema = (quantity: Quantity) => {
 /** Settings that are rates, sizes and times: text with a unit, checked. */
 export const rateSetting = (what: string) => quantitySchema(rateQuantity).describe(`${what}, as in 10Gb/s or 23GB/s`);
 export const sizeSetting = (what: string) => quantitySchema(sizeQuantity).describe(`${what}, as in 650MB`);
-export const timeSetting = (what: string) => quantitySchema(timeQuantity).describe(`${what}, as in 20us or 5ms`);
+/** @param word that may stand in place of a time */
+export const timeSetting = (what: string, word?: string) =>
+  quantitySchema(timeQuantity, word).describe(`${what}, as in 20us or 5ms`);
 
 function checked(quantity: Quantity, text: string): number {
   const value = read(quantity, text);

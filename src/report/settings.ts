@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { byContent } from '../experiment/files.ts';
+import { unmeasured } from '../experiment/network.ts';
 import { flatten } from '../experiment/path.ts';
 import type { Experiment } from '../experiment/schema.ts';
 
@@ -33,6 +34,7 @@ export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) =
 export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.kind }, model });
 
 /** All that decides a run but the seed. */
-export function withoutSeed({ seed: _, description: __, ...rest }: Experiment) {
+export function withoutSeed(experiment: Experiment) {
+  const { seed: _, description: __, ...rest } = unmeasured(experiment);
   return byContent(rest);
 }

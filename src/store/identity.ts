@@ -3,14 +3,16 @@ import { statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { withoutDefaults } from '../base/schema.ts';
 import { byContent } from '../experiment/files.ts';
+import { unmeasured } from '../experiment/network.ts';
 import { type Experiment, runSchema } from '../experiment/schema.ts';
 import { experimentIn } from './parts.ts';
 
 /**
  * All that decides a run, as text: the settings that differ from their defaults, keys sorted, and the content of the files they name. So
- * a setting that is added later, with a default, does not make another run of it.
+ * a setting that is added later, with a default, does not make another run of it. What was measured when it began was not chosen.
  */
-export function identityOf({ description: _, ...settings }: Experiment): string {
+export function identityOf(experiment: Experiment): string {
+  const { description: _, ...settings } = unmeasured(experiment);
   return JSON.stringify(sorted(byContent(withoutDefaults(runSchema, settings))));
 }
 

@@ -25,9 +25,9 @@ export const distance = wiringKind({
     places: z
       .array(
         z.strictObject({
-          name: z.string().min(1),
-          latitude: z.number().min(-90).max(90),
-          longitude: z.number().min(-180).max(180),
+          name: z.string().min(1).describe('of the place'),
+          latitude: z.number().min(-90).max(90).describe('in degrees, north is positive'),
+          longitude: z.number().min(-180).max(180).describe('in degrees, east is positive'),
         }),
       )
       .min(1)

@@ -5,7 +5,12 @@ import { ownPorts, refuseSize, wiringKind } from '../wiring.ts';
 
 /** Numbers with one unit for all: row j holds what goes out from device j; what stands on the diagonal is not read. */
 const matrixOf = (unit: z.ZodType<string>, what: string) =>
-  z.strictObject({ unit, values: z.array(z.array(z.number())).min(1) }).describe(what);
+  z
+    .strictObject({
+      unit: unit.describe('of all values'),
+      values: z.array(z.array(z.number())).min(1).describe('a row for each device, with a number for each'),
+    })
+    .describe(what);
 
 /** The numbers as a table in the base unit, or a UserError that says what is wrong. */
 function squareOf(

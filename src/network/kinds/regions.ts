@@ -12,7 +12,7 @@ export const regions = wiringKind({
     regions: z.array(z.string().min(1)).min(1).describe('their names, in the order in which devices are dealt to them'),
     inside: z.strictObject(link).describe('between devices of one region'),
     between: z
-      .array(z.strictObject({ regions: z.tuple([z.string(), z.string()]), ...link }))
+      .array(z.strictObject({ regions: z.tuple([z.string(), z.string()]).describe('the two'), ...link }))
       .describe('a row for each two regions, in either order'),
     use: z.array(z.string()).min(1).optional().describe('only these regions, in this order; all by default'),
     up: rateSetting('of what a device sends; the paths alone limit it by default').optional(),
