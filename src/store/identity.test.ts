@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import { loadExperiment } from '../experiment/experiment.ts';
+import { loadExperiment, resolve } from '../experiment/experiment.ts';
 import { runSchema } from '../experiment/schema.ts';
 import { identityOf } from './identity.ts';
 
@@ -25,4 +25,30 @@ it('knows the defaults of algorithms and topologies too, by any of their names',
   expect(chosen({ algorithm: { kind: 'local-sgd', period: 8 } }).algorithm).toEqual({ kind: 'local-sgd' });
   expect(chosen({ algorithm: { kind: 'dfedavg', beta: 0 } }).algorithm).toEqual({ kind: 'dfedavg', beta: 0 });
   expect(chosen({ topology: { kind: 'tree', branches: 2 } }).topology).toEqual({ kind: 'tree' });
+});
+
+const minimal = {
+  name: 'timed',
+  replicas: 8,
+  data: { kind: 'synthetic' },
+  model: { kind: 'mlp' },
+  batch: 4,
+  epochs: 2,
+  learningRate: { base: 0.1 },
+};
+const resolved = (settings: object) => resolve({ ...minimal, ...settings }, 'timed')[0]!;
+
+it('a run without a network is known by what it was known by before there were any', () => {
+  expect(identityOf(resolved({}))).toBe(
+    '{"batch":4,"data":{"kind":"synthetic"},"epochs":2,"learningRate":{"base":0.1},"model":{"kind":"mlp"},"name":"timed","replicas":8}',
+  );
+});
+
+it('a network is part of what a run is known by, what was measured is not', () => {
+  for (const network of ['aws', { kind: 'summit', sharing: 'fair' }, { kind: 'silos', tcp: true }]) {
+    const run = resolved({ network, devices: { compute: 'measured', factor: 2 } });
+    expect(runSchema.parse(JSON.parse(identityOf(run)))).toEqual(run);
+    expect(identityOf(run)).not.toBe(identityOf(resolved({})));
+    expect(identityOf({ ...run, devices: { ...run.devices, measured: '5ms' } })).toBe(identityOf(run));
+  }
 });
