@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, lstatSync, openSync, readSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import { fileSha256, requireSha256, sha256Of } from '../base/content.ts';
 import { UserError } from '../base/error.ts';
 import { readBytes, reason } from '../base/file.ts';
@@ -49,7 +49,7 @@ export function readOnnx({ path, sha256, dataPath, dataSha256 }: OnnxSource): On
   const bytes = readBytes(path, 'ONNX file');
   requireSha256(path, sha256Of(bytes), sha256);
   if (dataPath !== undefined && dataSha256 !== undefined) requireSha256(dataPath, fileSha256(dataPath), dataSha256);
-  return parseOnnx(path, bytes, outsideOf(path, dataPath));
+  return parseOnnx(path, bytes, outsideOf(path, dataPath, dataSha256));
 }
 
 /** The same from bytes; throws nothing but UserErrors. */
@@ -151,20 +151,20 @@ function portOf({ name, type }: DecodedPort, refuse: Refuse): OnnxPort {
   return { name, isWhole: tensor.elem_type !== 1, dims };
 }
 
-/** Reads parts of the one file beside it that the user has named; by its bare name, and never through a link. */
-function outsideOf(path: string, dataPath: string | undefined): Outside {
+/** Reads parts of the one file beside it that the user has named; by its bare name, and never through a link. A run's copy is named by its SHA-256. */
+function outsideOf(path: string, dataPath: string | undefined, dataSha256: string | undefined): Outside {
   return (location, offset, length, refuse) => {
     const isBare = location !== '' && basename(location) === location && !/[\\/\0]|^\.\.?$/.test(location);
     if (!isBare) return refuse(`it keeps data in "${location.slice(0, 80)}", which is no name of a file beside it`);
-    const file = join(dirname(path), location);
-    if (dataPath === undefined || basename(dataPath) !== location || dirname(dataPath) !== dirname(path))
+    const isNamed = dataPath !== undefined && [location, dataSha256].includes(basename(dataPath));
+    if (!isNamed || dirname(dataPath) !== dirname(path))
       return refuse(
         `it keeps data in ${location}${dataPath === undefined ? '' : `, not in ${dataPath}`}`,
         `set dataPath: ${location}, so that its content is part of the run; several files can be joined by onnx.save_model`,
       );
     try {
-      if (!lstatSync(file).isFile()) return refuse(`${location} is no plain file`, 'links are not followed');
-      const handle = openSync(file, 'r');
+      if (!lstatSync(dataPath).isFile()) return refuse(`${location} is no plain file`, 'links are not followed');
+      const handle = openSync(dataPath, 'r');
       try {
         const { size } = fstatSync(handle);
         if (offset + length > size) return refuse(`${location} has ${size} bytes, not ${offset + length}`);

@@ -9,14 +9,14 @@ import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { MachineContext } from './context.ts';
 import type { EventStore } from './database.ts';
-import { keepFiles, smallFiles, withCopies } from './files.ts';
+import { filesToKeep, keepFiles, withCopies } from './files.ts';
 import { fingerprintOf, identityIn, identityOf } from './identity.ts';
 import { contextIn, experimentIn, type Result, resultIn, writePart } from './parts.ts';
 
 export type Status = EndEvent['status'] | 'running' | 'interrupted';
 
 /**
- * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, files/ (copies of topology files and modules,
+ * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, files/ (copies of topology files, modules and models,
  * by SHA-256), and result.json when it has ended. While it is written there are `lock`, which names the process that does, and live.jsonl.
  */
 export interface Run {
@@ -55,7 +55,7 @@ function claimFolder(path: string): boolean {
 export function createRun(root: string, experiment: Experiment, context: MachineContext): Run {
   makeFolder(root);
   const base = idOf(experiment);
-  const files = smallFiles(experiment);
+  const files = filesToKeep(experiment);
   for (let count = 1; ; count++) {
     const id = count === 1 ? base : `${base}-${count}`;
     const folder = join(root, id);

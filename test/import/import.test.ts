@@ -13,6 +13,8 @@ import type { OnnxSettings } from '../../src/model/onnx.ts';
 import { gradientStep } from '../../src/model/step.ts';
 import { readOnnx } from '../../src/onnx/file.ts';
 import { encode, type ModelProto, type NodeProto, type TensorProto } from '../../src/onnx/schema.ts';
+import { machineContext } from '../../src/store/context.ts';
+import { createRun, openRun } from '../../src/store/runs.ts';
 import { exportedFiles, mutated, tryImport } from './fuzz.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'dbench-import-'));
@@ -63,6 +65,18 @@ function small(nodes: readonly NodeProto[], weight: Partial<TensorProto> & objec
   return encode(proto);
 }
 
+/** An experiment with a model of one's own. */
+const yaml = (model: string) =>
+  `name: own
+replicas: 2
+data: { kind: shakespeare }
+model: { kind: onnx, ${model} }
+batch: 2
+epochs: 1
+topology: { kind: ring }
+learningRate: { base: 1 }
+`;
+
 const dense = node('MatMul', ['x', 'w'], ['y'], { name: 'fc' });
 const task = { shape: [2], classes: 3 };
 
@@ -97,6 +111,19 @@ describe('weights', () => {
     expect(() => step({ path }, task)).toThrow(/it keeps data in w.data/);
     const dataSha256 = '0'.repeat(64);
     expect(() => step({ path, dataPath, dataSha256 }, task)).toThrow(/w.data has changed/);
+  });
+
+  it('stay with a run whose file is gone', () => {
+    const path = written('gone.onnx', small([dense], outside('gone.data', { offset: '4', length: '24' })));
+    const dataPath = written('gone.data', new Uint8Array(Float32Array.of(9, 1, 2, 3, 4, 5, 6).buffer));
+    const [experiment] = loadExperiment(written('gone.yaml', yaml(`path: gone.onnx, dataPath: gone.data`)), []);
+    const root = join(scratch, 'runs');
+    const context = machineContext(1, { name: 'onnx', version: '1.2.3' });
+    const { id } = createRun(root, experiment!, context);
+    for (const original of [path, dataPath]) rmSync(original);
+    const { model } = openRun(root, id).experiment;
+    expect([...initialise(gradientStep(buildModel(model, task), 3).params, 1)]).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(() => createRun(root, experiment!, context)).toThrow(/cannot read the file .*gone.onnx: no such file/);
   });
 
   it.each([
@@ -164,12 +191,7 @@ describe('mistakes', () => {
 
 it('the content of the file is part of the run', () => {
   const path = exported('import-gpt');
-  const model = `model: { kind: onnx, path: ${path} }`;
-  const file = written(
-    'own.yaml',
-    `replicas: 2\ndata: { kind: shakespeare }\n${model}\nname: own\nbatch: 2\nepochs: 1\ntopology: { kind: ring }\nlearningRate: { base: 1 }\n`,
-  );
-  const [run] = loadExperiment(file, []);
+  const [run] = loadExperiment(written('own.yaml', yaml(`path: ${path}`)), []);
   expect(run!.model).toMatchObject({ path, sha256: sha256Of(exportedFiles.get('import-gpt')!) });
 });
 
