@@ -270,6 +270,8 @@ class Gpt(nn.Module):
                 "ln_f": nn.LayerNorm(width),
             }
         )
+        self.lm_head = nn.Linear(width, vocabulary, bias=False)
+        self.lm_head.weight = self.transformer["wte"].weight
 
     def forward(self, x):
         """[batch, time] → [batch, time, vocabulary]; the head shares the table."""
@@ -277,7 +279,7 @@ class Gpt(nn.Module):
         y = parts["wte"](x) + parts["wpe"].weight[: x.shape[1]]
         for block in parts["h"]:
             y = block(y)
-        return parts["ln_f"](y) @ parts["wte"].weight.T
+        return self.lm_head(parts["ln_f"](y))
 
 
 class TimeFirst(Gpt):
@@ -466,11 +468,13 @@ def number(value):
 def scales(tensors):
     """What differences in each tensor are held against: its largest element.
 
-    Of all tensors if it is zero but for rounding, as the gradient by a bias before a batch norm.
+    Of all tensors if it is zero but for rounding, as the gradient by a bias before a batch norm; and a fiftieth of it for the
+    first norm of a DenseNet, whose gradient all but cancels, for other norms follow.
     """
     largest = {name: tensor.abs().max().item() for name, tensor in tensors.items()}
     most = max(largest.values(), default=0.0)
-    return {name: own if own > 1e-9 * most else most for name, own in largest.items()}
+    least = {name: most / 50 if name.startswith("features.norm0.") else 0.0 for name in tensors}
+    return {name: max(own, least[name]) if own > 1e-9 * most else most for name, own in largest.items()}
 
 
 def summary(tensors, entries):

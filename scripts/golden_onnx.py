@@ -4,18 +4,16 @@
 Run by hand, with Debian's python3-torch and python3-torchvision:  /usr/bin/python3 scripts/golden_onnx.py [import-name …]
 
 The files are exported with all weights zero and compressed, for the weights of the tests come from the formula of golden.py. Those of
-import-weights are real. With --full FOLDER, torchvision's networks are written there in full size, to be tried by hand.
+import-weights are real. Networks in full size are tried by hand: own_models.py.
 """
 
 import gzip
 import io
-import pathlib
 import sys
 import warnings
 
 import torch
 import torch.nn as nn
-import torchvision
 from torchvision.models import VisionTransformer
 from torchvision.models.densenet import DenseNet
 from torchvision.models.mobilenetv2 import MobileNetV2
@@ -64,10 +62,7 @@ def mlp():
 
 
 def densenet():
-    """Without its first norm: the gradient by its scale all but vanishes, for another norm follows, and float32 holds three digits of it."""
-    model = DenseNet(4, (2, 2), 8, 2, num_classes=10)
-    del model.features.norm0
-    return model
+    return DenseNet(4, (2, 2), 8, 2, num_classes=10)
 
 
 def mobilenet():
@@ -109,28 +104,21 @@ def write_file(name, shape, classes, tokens, build, options, zero=True):
     (FOLDER / f"{name}.onnx.gz").write_bytes(gzip.compress(content.getvalue(), 9, mtime=0))
 
 
-def full(folder):
-    """torchvision's networks in full size, in both modes."""
-    networks = ["resnet18", "vgg11_bn", "densenet121", "mobilenet_v2", "vit_b_16"]
-    for name in networks:
-        for mode, training in (("train", TRAINING), ("eval", EVAL)):
-            export(getattr(torchvision.models, name)(), torch.randn(2, 3, 224, 224), str(folder / f"{name}-{mode}.onnx"), training)
-            print(f"{name}-{mode}", flush=True)
-
-
-def main():
-    if sys.argv[1:2] == ["--full"]:
-        full(pathlib.Path(sys.argv[2]))
-        return
+def imported():
+    """The cases of golden.py for these files."""
     cases = {}
-    for name, (shape, classes, tokens, build, options) in MODELS.items():
-        if sys.argv[1:] and name not in sys.argv[1:]:
-            continue
-        write_file(name, shape, classes, tokens, build, options)
+    for name, (shape, classes, tokens, build, _) in MODELS.items():
         settings = {"kind": "onnx", "path": f"{name}.onnx.gz", "init": "fresh", **({"tokens": tokens} if tokens else {})}
         build_fed = (lambda build=build: time_first(build())) if tokens else build
         cases[name] = (settings, shape, classes, 5, ["sgd"], build_fed)
-    golden.write(cases)
+    return cases
+
+
+def main():
+    for name, case in MODELS.items():
+        if not sys.argv[1:] or name in sys.argv[1:]:
+            write_file(name, *case)
+    golden.write(imported())
     torch.manual_seed(1)
     write_file("import-weights", [3, 4, 4], 10, None, mlp, {}, zero=False)
 

@@ -13,9 +13,14 @@ export interface Tensors {
   readonly metadata: Readonly<Record<string, string>>;
   /** The numbers of a tensor, one piece after the other; a piece may be overwritten once the next one is asked for. */
   readonly tensors: Readonly<
-    Record<string, { readonly shape: readonly number[]; readonly pieces: Iterable<Float32Array> }>
+    Record<string, { readonly shape: readonly number[]; readonly dtype?: Dtype; readonly pieces: Iterable<Numbers> }>
   >;
 }
+
+type Numbers = Float32Array | BigInt64Array | Uint8Array;
+/** What a tensor holds: float32 unless said. Others are only written. */
+const sizes = { F32: 4, I64: 8, BOOL: 1 } as const;
+type Dtype = keyof typeof sizes;
 
 const utf8 = new TextDecoder();
 const whole = z.int().min(0);
@@ -29,15 +34,17 @@ function writeAll(file: number, bytes: Uint8Array): void {
     done += writeSync(file, bytes, done, Math.min(bytes.length - done, 2 ** 30));
 }
 
-const bytesOf = (data: Float32Array) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+const bytesOf = (data: Numbers) => new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 
 /** Writes to a temporary name, waits until the disk has it, and renames. */
 export function writeTensors(path: string, { metadata, tensors }: Tensors): void {
   let end = 0;
-  const entries = Object.entries(tensors).map(([name, { shape }]): [string, Entry] => {
+  // The widest first, so that each begins at a multiple of its width.
+  const ordered = Object.entries(tensors).sort(([, a], [, b]) => sizes[b.dtype ?? 'F32'] - sizes[a.dtype ?? 'F32']);
+  const entries = ordered.map(([name, { shape, dtype = 'F32' }]) => {
     const start = end;
-    end += 4 * sizeOf(shape);
-    return [name, { dtype: 'F32', shape, data_offsets: [start, end] }];
+    end += sizes[dtype] * sizeOf(shape);
+    return [name, { dtype, shape, data_offsets: [start, end] }];
   });
   const json = Buffer.from(JSON.stringify({ __metadata__: metadata, ...Object.fromEntries(entries) }));
   // Numbers begin at a multiple of 8: the header is padded with spaces, as the format allows.
@@ -50,7 +57,7 @@ export function writeTensors(path: string, { metadata, tensors }: Tensors): void
     try {
       writeAll(file, length);
       writeAll(file, header);
-      for (const { pieces } of Object.values(tensors)) for (const piece of pieces) writeAll(file, bytesOf(piece));
+      for (const [, { pieces }] of ordered) for (const piece of pieces) writeAll(file, bytesOf(piece));
       fsyncSync(file);
     } finally {
       closeSync(file);

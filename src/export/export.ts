@@ -62,6 +62,14 @@ export function stateDict(
   return own;
 }
 
+/** What a file of the user's holds besides, as PyTorch has it. */
+const keptOf = (model: Model) =>
+  [...(model.kept?.() ?? [])].map(([name, { kind, dims: shape, data }]) => {
+    if (kind === 'float') return [name, { shape, pieces: [Float32Array.from(data)] }] as const;
+    if (kind === 'bool') return [name, { shape, dtype: 'BOOL', pieces: [Uint8Array.from(data)] }] as const;
+    return [name, { shape, dtype: 'I64', pieces: [BigInt64Array.from(data, BigInt)] }] as const;
+  });
+
 /** The model as an ONNX file with its weights: x → logits. */
 export function inferenceOnnx(model: Model, step: Step, weights: Pick<Weights, 'params' | 'state'>): Uint8Array {
   const named = [...stateDict(model, step, weights)].flatMap(([name, { data }]) =>
@@ -114,7 +122,10 @@ export async function exportRun(run: Run, { folder, which, batch }: ExportOption
   makeFolder(folder);
   writeTensors(join(folder, 'model.safetensors'), {
     metadata: { format: 'pt', run: run.id },
-    tensors: Object.fromEntries([...tensors].map(([name, { shape, data }]) => [name, { shape, pieces: [data] }])),
+    tensors: Object.fromEntries([
+      ...[...tensors].map(([name, { shape, data }]) => [name, { shape, pieces: [data] }] as const),
+      ...keptOf(model),
+    ]),
   });
   const files: Record<string, string | Uint8Array> = {
     'config.json': `${JSON.stringify(config, null, 2)}\n`,

@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import type { Constant } from '../onnx/values.ts';
 import type { Parameter, ParameterKind } from '../optim/transform.ts';
 import { dropout } from '../tensor/operations.ts';
 import { f32, type Shape, type TensorType } from '../tensor/program.ts';
@@ -50,6 +51,8 @@ export interface Model {
   readonly sequential?: boolean;
   /** Parameters that others know under a second name, as of a head that shares the table of its embedding: name → parameter. */
   readonly shared?: Readonly<Record<string, string>>;
+  /** Tensors that others know besides, such as masks, and that stay as they are. */
+  kept?(): ReadonlyMap<string, Constant>;
   /** The batch of so many samples; labels may have several axes (time, batch). */
   batch(size: number): { readonly x: TensorType; readonly labels: TensorType };
   /** x → logits [samples, classes] */

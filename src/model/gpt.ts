@@ -55,6 +55,7 @@ export function gpt({ kind, layers, heads, width, context: time, dropout }: Sett
   } as const;
   return {
     kind,
+    shared: { 'lm_head.weight': 'transformer.wte.weight' },
     batch: (sequences) => ({ x: i32(time, sequences), labels: i32(time, sequences) }),
     forward(context, x) {
       const batch = x.shape[1]!;

@@ -7,6 +7,7 @@ import { f32, i32, type Shape } from '../tensor/program.ts';
 import { type Tensor, Trace } from '../tensor/trace.ts';
 import { type Context, type Model, type Task, tracing } from './context.ts';
 import { type Traced, traceGraph, unsupportedNodes } from './import/graph.ts';
+import { keptTensors, separated, sharedNames } from './import/names.ts';
 import { storedTensors } from './import/parameters.ts';
 import { reshape, transpose } from './import/rewrite.ts';
 import { shapeOf } from './import/value.ts';
@@ -38,7 +39,7 @@ let last: { readonly key: string; readonly file: OnnxFile } | undefined;
 export function fileOf({ path, sha256, dataPath, dataSha256 }: OnnxSettings): OnnxFile {
   const key = JSON.stringify([path, sha256, dataPath, dataSha256]);
   if (last?.key === key && sha256 !== undefined) return last.file;
-  const file = readOnnx({ path, sha256, dataPath, dataSha256 });
+  const file = separated(readOnnx({ path, sha256, dataPath, dataSha256 }));
   last = { key, file };
   return file;
 }
@@ -128,6 +129,8 @@ export function importedModel(file: OnnxFile, settings: OnnxSettings, task: Task
   return {
     kind,
     batch,
+    shared: sharedNames(file, source.stored),
+    kept: () => keptTensors(file, source.stored),
     forward(context: Context, x: Tensor): Tensor {
       const samples = isText ? x.shape[1]! : x.shape[0]!;
       const input = inputOf(x, isText, shape, batchAxis);

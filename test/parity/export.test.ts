@@ -8,7 +8,7 @@ import { RuntimeTensor } from '../../src/onnx/runtime.ts';
 import { drawnClasses, drawnImages, drawnParameters, drawnState } from './drawn.ts';
 import { goldenModel } from './model.ts';
 
-/** What PyTorch calls the tensors of a model, and what it answers in float64: scripts/golden-export.py. */
+/** What PyTorch calls the tensors of a model, and what it answers in float64: scripts/golden_export.py. */
 interface Golden {
   readonly model: Readonly<Record<string, unknown>>;
   readonly task: Task;

@@ -3,6 +3,7 @@ import type { OnnxFile, OnnxNode } from '../../onnx/file.ts';
 import type { Constant } from '../../onnx/values.ts';
 import type { ParameterKind } from '../../optim/transform.ts';
 import { fanInUniform, filled, given, type Init, normal } from '../layout.ts';
+import { isMadeUp } from './names.ts';
 
 /** A tensor of the file that a run trains or carries on. */
 export interface ImportedTensor {
@@ -71,7 +72,9 @@ export function storedTensors(file: OnnxFile, frozen: readonly string[]): readon
   }
   const uses = usesOf(nodes);
   return [...initializers].flatMap(([name, constant]): ImportedTensor[] => {
-    if (constant.kind !== 'float' || constant.dims.length === 0 || frozen.includes(name)) return [];
+    // Single numbers of exporters are constants.
+    const isNumber = constant.dims.length === 0 && isMadeUp(name);
+    if (constant.kind !== 'float' || isNumber || frozen.includes(name)) return [];
     const running = state.get(name);
     if (running) return [{ name, role: 'state', kind: 'norm', constant, fresh: running }];
     if (!reached.has(name)) return [];
@@ -112,7 +115,7 @@ function start({ dims }: Constant, uses: readonly Place[]): { readonly kind: Par
     const hidden = node!.attributes.get('hidden_size');
     return { kind: dims.length > 1 && input < 3 ? 'weight' : 'bias', fresh: fanInUniform(Number(hidden) || 1) };
   }
-  const isBias = dims.length === 1;
+  const isBias = dims.length <= 1;
   if (isBias) return { kind: 'bias', fresh: filled(0) };
   // Weights are [outputs, inputs, …], unless the exporter has turned them.
   const isTurned = (op === 'Gemm' && node!.attributes.get('transB') !== 1) || (op === 'MatMul' && uses[0]!.input === 1);

@@ -3,7 +3,8 @@ import type { OnnxFile } from '../../onnx/file.ts';
 import { fileOf, importedModel, logitCount, type OnnxSettings, portsOf } from '../onnx.ts';
 import { gradientStep } from '../step.ts';
 import { unsupportedNodes } from './graph.ts';
-import { storedTensors } from './parameters.ts';
+import { isMadeUp, keptTensors, sharedNames } from './names.ts';
+import { type ImportedTensor, storedTensors } from './parameters.ts';
 
 const shown = 3;
 
@@ -37,10 +38,7 @@ export function importSummary(settings: OnnxSettings) {
         .slice(0, shown)
         .map(({ name }) => name),
     })),
-    notes: notesOn(
-      file,
-      stored.map(({ name }) => name),
-    ),
+    notes: notesOn(file, stored),
     problem: unknown.length === 0 ? problemOf(file, settings) : undefined,
   };
 }
@@ -64,7 +62,8 @@ function problemOf(file: OnnxFile, settings: OnnxSettings): string | undefined {
 }
 
 /** What exporters leave out, as far as the file shows it. */
-function notesOn({ nodes, initializers }: OnnxFile, stored: readonly string[]): string[] {
+function notesOn(file: OnnxFile, stored: readonly ImportedTensor[]): string[] {
+  const { nodes } = file;
   const count = (op: string) => nodes.filter((node) => node.op === op).length;
   const notes: string[] = [];
   const pairs = count('BatchNormalization') + count('Dropout');
@@ -72,7 +71,7 @@ function notesOn({ nodes, initializers }: OnnxFile, stored: readonly string[]): 
     notes.push(
       `${count('BatchNormalization')} batch norms and ${count('Dropout')} dropouts act as in training while training and as in evaluation while evaluating, whatever the file says.`,
     );
-  const unnamed = stored.filter((name) => /^onnx::|^\d+$/.test(name));
+  const unnamed = stored.map(({ name }) => name).filter(isMadeUp);
   if (unnamed.length > 0)
     notes.push(
       `${unnamed.length} tensors have lost their names, such as ${unnamed[0]}: load_state_dict will not know them. Export with do_constant_folding=False and training=TrainingMode.TRAINING.`,
@@ -82,20 +81,12 @@ function notesOn({ nodes, initializers }: OnnxFile, stored: readonly string[]): 
     notes.push(
       'Convolutions without names and no batch norms: it was exported in EVAL mode, which puts batch norms into the convolutions before them and removes dropout. It trains without them. Export with training=TrainingMode.TRAINING to keep them.',
     );
-  const shared = nodes.filter(({ op, inputs }) => op === 'Identity' && stored.includes(inputs[0]!));
-  if (shared.length > 0)
+  for (const [second, name] of Object.entries(sharedNames(file, stored)))
+    notes.push(`${name} is tied: ${second} computes with it too. It is trained as one and exported under both names.`);
+  const kept = [...keptTensors(file, stored).keys()];
+  if (kept.length > 0)
     notes.push(
-      `${shared.length} tensors are one with others, such as ${shared[0]!.outputs[0]} with ${shared[0]!.inputs[0]}: tied weights, or, in EVAL mode, weights that happened to be equal when they were exported. They are trained as one.`,
-    );
-  const whole = [...initializers].filter(
-    ([name, { kind, dims }]) => kind === 'float' && dims.length > 0 && !stored.includes(name),
-  );
-  if (whole.length > 0)
-    notes.push(
-      `Not trained: ${whole
-        .slice(0, shown)
-        .map(([name]) => name)
-        .join(', ')}${whole.length > shown ? ', …' : ''}.`,
+      `Not trained: ${kept.slice(0, shown).join(', ')}${kept.length > shown ? ', …' : ''}. Exported as it is.`,
     );
   return notes;
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes test/golden/export.json: what PyTorch calls the tensors of every model, and what it answers with given weights.
 
-Run by hand, with Debian's python3-torch:  /usr/bin/python3 scripts/golden-export.py
+Run by hand, with Debian's python3-torch:  /usr/bin/python3 scripts/golden_export.py
 With a folder that `dbench export` made of one of the models in golden.py, it loads the weights strictly and prints the logits
 of the same batch, and the largest difference from a JSON list of numbers in a second argument:
-    /usr/bin/python3 scripts/golden-export.py NAME FOLDER [LOGITS.json]
+    /usr/bin/python3 scripts/golden_export.py NAME FOLDER [LOGITS.json]
 
 Weights and batches are those of golden.py; running means are drawn like biases, running variances are 1 ± 0.2.
 """
@@ -18,19 +18,21 @@ import numpy as np
 import torch
 
 from golden import CASES, batch_of, drawn, number, symmetric
+from golden_onnx import imported
 
 
 def filled(model):
     """The state of a module with numbers that the test knows too."""
-    state = {}
+    state, first = {}, {}
     for name, tensor in model.state_dict().items():
         shape = list(tensor.shape)
-        if name.endswith("running_var"):
+        tied = first.setdefault(tensor.data_ptr(), name)
+        if tied in state:
+            state[name] = state[tied]
+        elif name.endswith("running_var"):
             state[name] = torch.from_numpy((1 + 0.2 * symmetric(name, shape)).astype(np.float32))
         elif not name.endswith("num_batches_tracked"):
             state[name] = drawn(name, shape)
-    if "decoder.weight" in state and model.decoder.weight is model.encoder.weight:
-        state["decoder.weight"] = state["encoder.weight"]
     return state
 
 
@@ -43,8 +45,8 @@ def read_safetensors(path):
     tensors = {}
     for name, entry in header.items():
         start, end = entry["data_offsets"]
-        assert entry["dtype"] == "F32"
-        values = np.frombuffer(content[8 + length + start : 8 + length + end], "<f4")
+        dtype = {"F32": "<f4", "I64": "<i8", "BOOL": "?"}[entry["dtype"]]
+        values = np.frombuffer(content[8 + length + start : 8 + length + end], dtype)
         tensors[name] = torch.from_numpy(values.reshape(entry["shape"]).copy())
     return tensors
 
@@ -69,7 +71,7 @@ def main():
             print(f"largest difference {(given - logits).abs().max().item():.2e}, of {logits.abs().max().item():.3f}")
         return
     golden = {}
-    for name, case in CASES.items():
+    for name, case in {**CASES, **imported()}.items():
         settings, shape, classes, batch, _, build = case
         state = filled(build())
         logits = logits_of(case, state)
