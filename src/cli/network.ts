@@ -10,6 +10,7 @@ import { parseText } from '../experiment/source.ts';
 import { describeModel } from '../model/describe.ts';
 import { buildModel } from '../model/models.ts';
 import { collectiveOf } from '../network/collective.ts';
+import type { Placement } from '../network/layout.ts';
 import { buildNetwork, resolvedNetwork } from '../network/network.ts';
 import { presets } from '../network/presets.ts';
 import { type Course, criticalCycle, type Steady, steadyState } from '../network/steady.ts';
@@ -18,7 +19,7 @@ import { contraction } from '../topology/contraction.ts';
 import { mostReplicas } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
-import { jsonOption } from './options.ts';
+import { jsonOption, placementOption } from './options.ts';
 import { bytes, fields, number, percent, table, textWidth, wrap } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, taskOf } from './settings.ts';
 
@@ -29,6 +30,7 @@ interface Options extends ModelOptions {
   readonly model?: string;
   readonly parameters?: string;
   readonly compute?: string;
+  readonly placement?: string;
   readonly seed: string;
   readonly json?: true;
 }
@@ -113,6 +115,7 @@ const compute = (options: Options) => (options.compute === undefined ? {} : { co
 
 interface Timed extends Steady {
   readonly course: Course;
+  readonly placement?: Placement;
   readonly meanComputeNs: number;
   readonly sentBytes: number;
   readonly allReduceNs: number;
@@ -124,7 +127,8 @@ function timed(found: NamedNetwork, options: Options, topology: string): Timed {
   const { settings, sizes } = subject(options, topology);
   const { replicas: n } = settings;
   const given = { network: found.network, devices: devicesFor(found, compute(options)) };
-  const course = constantCourse(courseOf(settings, given, sizes));
+  const whole = courseOf(settings, given, sizes);
+  const course = constantCourse(whole);
   const steady = steadyState(course);
   const rowBytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
   const together = courseOf({ ...settings, algorithm: { kind: 'centralized' } } as TimedSettings, given, sizes);
@@ -132,6 +136,7 @@ function timed(found: NamedNetwork, options: Options, topology: string): Timed {
   return {
     ...steady,
     course,
+    ...(whole.placement && { placement: whole.placement }),
     meanComputeNs,
     sentBytes: sentPerStep(course, n),
     allReduceNs: steadyState(constantCourse(together), 200).stepNs,
@@ -162,7 +167,7 @@ const repeats = ({ exact, steps }: Steady) =>
 const ratio = (a: number, b: number) => (b === 0 ? '–' : `${number(a / b, 3)} ×`);
 
 function time(word: string, options: Options): void {
-  const found = findNetwork(word);
+  const found = findNetwork(word, options.placement);
   const kind = options.topology ?? 'ring';
   const { course, ...steady } = timed(found, options, kind);
   const cycle = criticalCycle(course);
@@ -187,10 +192,29 @@ function time(word: string, options: Options): void {
         'all-reduce',
         `${timeText(steady.allReduceNs)} per step (${steady.allReduceBy}), ${ratio(steady.allReduceNs, steady.stepNs)} as long`,
       ],
+      ...placementFields(steady.placement, name),
       ['critical cycle', cycle === undefined ? 'none within the steps that were followed' : cycleText(cycle, name)],
     ]),
   );
 }
+
+/** Which devices replicas are on, and what that gains for plain gossip. */
+function placementFields(placement: Placement | undefined, name: (i: number) => string): [string, string][] {
+  if (placement === undefined) return [];
+  const { order, stepNs, listedNs, all } = placement;
+  const gain = stepNs < listedNs ? `${percent(1 - stepNs / listedNs)} % less than` : 'no better than';
+  const shown = order.slice(0, mostNamed).map((_, i) => name(i));
+  return [
+    ['devices', `${shown.join(', ')}${order.length > mostNamed ? ` … (${order.length})` : ''}`],
+    [
+      'plain gossip',
+      `${timeText(stepNs)} per step, ${gain} ${timeText(listedNs)} as listed${all ? ' (best of all orders)' : ''}`,
+    ],
+  ];
+}
+
+/** Replicas that are listed by name. */
+const mostNamed = 24;
 
 /** `3 → 4 → 3, 2 steps`: each computes and sends to the next. */
 function cycleText(
@@ -198,9 +222,8 @@ function cycleText(
   name: (i: number) => string,
 ): string {
   if (replicas.length === 1 && steps === 1) return `${name(replicas[0]!)} alone: its own compute decides`;
-  const most = 24;
-  const shown = [...replicas.slice(0, most), ...(replicas.length > most ? [] : [replicas[0]!])].map(name);
-  return `${shown.join(' → ')}${replicas.length > most ? ` → … (${replicas.length} replicas)` : ''}, ${steps} steps`;
+  const shown = [...replicas.slice(0, mostNamed), ...(replicas.length > mostNamed ? [] : [replicas[0]!])].map(name);
+  return `${shown.join(' → ')}${replicas.length > mostNamed ? ` → … (${replicas.length} replicas)` : ''}, ${steps} steps`;
 }
 
 interface Compared {
@@ -209,6 +232,7 @@ interface Compared {
   readonly exact?: boolean;
   readonly sentBytes?: number;
   readonly allReduceNs?: number;
+  readonly placement?: Placement;
   readonly gap?: number;
   readonly reason?: string;
 }
@@ -235,8 +259,8 @@ function compare(options: Options & { readonly network?: string }): void {
     network !== undefined
       ? kinds
           .filter(({ name }) => name !== 'file')
-          .map(({ name }) => attempt(name, () => onOne(findNetwork(network), options, name)))
-      : presets.map(({ name }) => attempt(name, () => onOne(findNetwork(name), options, topology!)));
+          .map(({ name }) => attempt(name, () => onOne(findNetwork(network, options.placement), options, name)))
+      : presets.map(({ name }) => attempt(name, () => onOne(findNetwork(name, options.placement), options, topology!)));
   const known = rows.filter((row) => row.stepNs !== undefined).toSorted((a, b) => a.stepNs! - b.stepNs!);
   const unknown = rows.filter((row) => row.stepNs === undefined);
   if (unknown.length === rows.length) throw new UserError(unknown[0]!.reason!);
@@ -246,11 +270,16 @@ function compare(options: Options & { readonly network?: string }): void {
   }
   const best = known[0]!.stepNs!;
   const what = network === undefined ? 'network' : 'topology';
-  const headers = [what, 'per step', 'to the best', 'sent', 'all-reduce', 'gap', 'e-fold'];
-  const lines = known.map(({ name, stepNs, exact, sentBytes, allReduceNs, gap }) => [
+  const gains = known.some(({ placement }) => placement !== undefined);
+  const headers = [
+    ...[what, 'per step', 'to the best', ...(gains ? ['as listed'] : [])],
+    ...['sent', 'all-reduce', 'gap', 'e-fold'],
+  ];
+  const lines = known.map(({ name, stepNs, exact, sentBytes, allReduceNs, placement, gap }) => [
     name,
     `${exact ? '' : '≈ '}${timeText(stepNs!)}`,
     ratio(stepNs!, best),
+    ...(gains ? [placement === undefined ? '–' : ratio(placement.listedNs, placement.stepNs)] : []),
     bytes(sentBytes!),
     timeText(allReduceNs!),
     number(gap!, 3),
@@ -261,16 +290,16 @@ function compare(options: Options & { readonly network?: string }): void {
   );
   console.log(table(headers, lines, [], { drop: ['gap', 'all-reduce'] }));
   console.log(
-    `\n${wrap('sent: by one replica per step · all-reduce: a step with the exact mean of gradients instead · gap: spectral gap · e-fold: time in which differences between replicas shrink to 1/e', textWidth())}`,
+    `\n${wrap(`${gains ? 'as listed: plain gossip with devices in their order, against the placement · ' : ''}sent: by one replica per step · all-reduce: a step with the exact mean of gradients instead · gap: spectral gap · e-fold: time in which differences between replicas shrink to 1/e`, textWidth())}`,
   );
   for (const { name, reason } of unknown) console.log(wrap(`left out: ${name}: ${reason}`, textWidth(), '  '));
 }
 
 function onOne(found: NamedNetwork, options: Options, topology: string): Omit<Compared, 'name'> {
-  const { course: _, stepNs, exact, sentBytes, allReduceNs } = timed(found, options, topology);
+  const { course: _, stepNs, exact, sentBytes, allReduceNs, placement } = timed(found, options, topology);
   const { settings } = subject(options, topology);
   const { modulus } = contraction(courseTopology(settings, found, options));
-  return { stepNs, exact, sentBytes, allReduceNs, gap: 1 - modulus };
+  return { stepNs, exact, sentBytes, allReduceNs, ...(placement && { placement }), gap: 1 - modulus };
 }
 
 const courseTopology = (settings: TimedSettings, found: NamedNetwork, options: Options) =>
@@ -284,6 +313,7 @@ function common(command: Command): Command {
     .option('--model <kind>', 'whose parameters are sent, as dbench model names it')
     .option('--parameters <count>', 'size of the model, instead of --model')
     .option('--compute <time>', 'time of one gradient and its step, as in 20ms')
+    .addOption(placementOption())
     .addOption(new Option('--seed <number>', 'for random topologies and noise').default('1'));
   for (const option of modelOptions(32)) if (option.long !== '--optimizer') command.addOption(option);
   return command.addOption(jsonOption());

@@ -39,3 +39,10 @@ export function backendOption(): Option {
     .choices(backendChoices)
     .default('auto');
 }
+
+/** `--placement listed|fastest` */
+export const placementOption = () =>
+  new Option(
+    '--placement <kind>',
+    'the devices of replicas: as listed, or so that a step of plain gossip is fastest',
+  ).choices(['listed', 'fastest']);

@@ -1,10 +1,13 @@
 import { stepOf } from '../algorithm/actions.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
+import { factsOf } from '../algorithm/facts.ts';
 import { patternOf } from '../algorithm/pattern.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { computeTimes, type DeviceSettings, isSteady } from '../network/devices.ts';
-import { buildNetwork, type NetworkSettings } from '../network/network.ts';
+import { type DeviceSettings, isSteady } from '../network/devices.ts';
+import { type Layout, layOut } from '../network/layout.ts';
+import type { NetworkSettings } from '../network/network.ts';
 import type { Pattern } from '../network/pattern.ts';
+import type { PlainGossip } from '../network/placement.ts';
 import type { Course } from '../network/steady.ts';
 import type { Hearing } from '../network/timetable.ts';
 import { topologyAt } from '../topology/schedule.ts';
@@ -15,7 +18,7 @@ import { planOfRun } from './edges.ts';
 export type TimedSettings = Pick<Experiment, 'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch'>;
 
 /** The steps of a run, as far as their time goes. */
-export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'> {
+export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Layout {
   hearing(epoch: number): Hearing;
   topology(epoch: number): Topology;
 }
@@ -54,15 +57,22 @@ export function courseOf(
     return built.topology;
   };
   const periods = Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000);
+  const { usesTopology } = factsOf(algorithm);
+  const rounds = () => (usesTopology ? heardAtFirst(topology(0), n) : []);
   return {
-    network: buildNetwork(given.network, n),
-    compute: computeTimes(given.devices, { n, seed, batch }),
+    ...layOut(given, { n, seed, batch, bytes: 4 * offset, rounds }),
     steady: isSteady(given.devices),
     pattern,
     patternPeriod: periods.reduce((product, period) => product * period, 1),
     topology,
     hearing: (epoch) => (partners === undefined ? (gossip) => topology(epoch).round(gossip).sources : () => partners),
   };
+}
+
+/** Rounds that a placement goes by; of topologies that are drawn anew, or repeat late, the first. */
+function heardAtFirst({ period, round }: Topology, n: number): PlainGossip['rounds'] {
+  const most = Math.max(1, Math.min(period, 16, Math.floor(2000 / n)));
+  return Array.from({ length: most }, (_, t) => round(t).sources);
 }
 
 /** Whom each replica hears over the edges of all sets. */

@@ -4,6 +4,7 @@ import { told, UserError } from '../base/error.ts';
 import { readBytes } from '../base/file.ts';
 import { parse } from '../base/schema.ts';
 import { computeTimes, type DeviceSettings, devicesOf, devicesSchema, toMeasure } from '../network/devices.ts';
+import { checkLayout, devicesOfReplicas } from '../network/layout.ts';
 import {
   buildNetwork,
   findPreset,
@@ -36,19 +37,24 @@ function networkIn(path: string, sha256?: string): NamedNetwork {
   return { name, network: network as NetworkSettings, devices };
 }
 
-/** What a word stands for: the name of a preset, or a file of one's own. */
-export function findNetwork(word: string): NamedNetwork {
+/** What a word stands for: the name of a preset, or a file of one's own; with the placement that is asked for, if any. */
+export function findNetwork(word: string, placement?: string): NamedNetwork {
+  const found = named(word);
+  return placement === undefined ? found : { ...found, network: { ...found.network, placement } };
+}
+
+function named(word: string): NamedNetwork {
   if (isNetworkFile(word)) return networkIn(word);
   const network = namedNetwork(word);
   return { name: network.kind, network, devices: findPreset(network.kind)?.devices ?? {} };
 }
 
-export const findNetworks = (words: string): readonly NamedNetwork[] =>
+export const findNetworks = (words: string, placement?: string): readonly NamedNetwork[] =>
   words
     .split(',')
     .map((word) => word.trim())
     .filter(Boolean)
-    .map(findNetwork);
+    .map((word) => findNetwork(word, placement));
 
 /** The devices of a network, with what is given besides. */
 export const devicesFor = ({ devices }: NamedNetwork, given: object): DeviceSettings => devicesOf(devices, given);
@@ -112,9 +118,13 @@ export function problemsOfTime({
   if (network === undefined)
     return until === undefined ? [] : ['until: there is no time without a network; give network, as in network: lan'];
   const known = toMeasure(devices!) ? { ...devices!, measured: '1ms' } : devices!;
+  const n = devicesOfReplicas(network, run.replicas);
   return [
-    ...problemOf(() => buildNetwork(network, run.replicas), 'network: '),
-    ...problemOf(() => computeTimes(known, { ...run, n: run.replicas })),
+    ...problemOf(() => {
+      checkLayout(network, run.replicas);
+      buildNetwork(network, n);
+    }, 'network: '),
+    ...problemOf(() => computeTimes(known, { ...run, n })),
   ];
 }
 

@@ -4,9 +4,10 @@ import type { Network } from './network.ts';
 type Edge = readonly [from: number, to: number];
 
 /** How long the slowest of messages takes that are sent at once, in nanoseconds, not rounded; those on one port share it. */
-function slowest(network: Network, edges: readonly Edge[], bytes: number): number {
+function slowest(network: Network, edges: readonly Edge[], rowBytes: number): number {
   const [up, down] = [new Map<number, number>(), new Map<number, number>()];
-  const ways = edges.map(([from, to]) => network.way(from, to));
+  const ways = edges.flatMap(([from, to]) => network.ways(from, to));
+  const bytes = rowBytes / network.stages;
   for (const way of ways) {
     up.set(way.up, (up.get(way.up) ?? 0) + 1);
     down.set(way.down, (down.get(way.down) ?? 0) + 1);

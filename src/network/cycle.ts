@@ -47,6 +47,30 @@ export function largestCycleMean(n: number, edges: readonly WeightedEdge[]): Cyc
   return { meanNs, nodes: cycleIn(walk.reverse(), edges, meanNs) };
 }
 
+/** The largest cycle mean alone, of a graph whose weights change: for those who ask often. */
+export function cycleMeans(n: number, from: Int32Array, to: Int32Array): (ns: Float64Array) => number {
+  const heaviest = new Float64Array((n + 1) * n);
+  return (ns) => {
+    heaviest.fill(Number.NEGATIVE_INFINITY, n);
+    for (let k = 0; k < n; k++) {
+      const [before, now] = [k * n, (k + 1) * n];
+      for (let e = 0; e < ns.length; e++) {
+        const weight = heaviest[before + from[e]!]! + ns[e]!;
+        if (weight > heaviest[now + to[e]!]!) heaviest[now + to[e]!] = weight;
+      }
+    }
+    let mean = Number.NEGATIVE_INFINITY;
+    for (let v = 0; v < n; v++) {
+      const whole = heaviest[n * n + v]!;
+      if (whole === Number.NEGATIVE_INFINITY) continue;
+      let least = Number.POSITIVE_INFINITY;
+      for (let k = 0; k < n; k++) least = Math.min(least, (whole - heaviest[k * n + v]!) / (n - k));
+      mean = Math.max(mean, least);
+    }
+    return mean;
+  };
+}
+
 /** Of the cycles that a walk closes, one with this mean. */
 function cycleIn(walk: readonly number[], edges: readonly WeightedEdge[], meanNs: number): readonly number[] {
   const weight = new Map<string, number>();

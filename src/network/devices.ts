@@ -50,7 +50,7 @@ export const devicesSchema = z.strictObject({
     .array(z.number().gt(0))
     .min(1)
     .optional()
-    .describe('how many times as long each device takes, one number for each replica'),
+    .describe('how many times as long each device takes, one number for each'),
   noise: noise.optional().describe('how steps of a device differ; constant unless the network says otherwise'),
   slow: slow.optional().describe('slow devices, or slow steps'),
   factor: z
@@ -74,7 +74,7 @@ export const devicesOf = (preset: Readonly<Record<string, unknown>> | undefined,
 export const toMeasure = ({ compute, measured }: DeviceSettings): boolean =>
   compute === measuredWord && measured === undefined;
 
-/** Whether steps of a device differ from each other. */
+/** Whether every step of a device takes as long as any other. */
 export const isSteady = ({ noise, slow }: DeviceSettings): boolean =>
   (noise === undefined || noise.kind === 'constant') && slow?.kind !== 'steps';
 
@@ -105,7 +105,7 @@ export function computeTimes(
   const { each, noise = { kind: 'constant' }, slow } = settings;
   const base = baseNs(settings, batch);
   if (each !== undefined && each.length !== n)
-    throw new UserError(`devices.each describes ${each.length} devices, but there are ${n} replicas`);
+    throw new UserError(`devices.each describes ${each.length} devices, but there are ${n}`);
   const chosen =
     slow?.kind === 'devices' ? new Random(seed, 'device').permutation(n).subarray(0, Math.round(slow.share * n)) : [];
   const own = Float64Array.from({ length: n }, (_, i) => base * (each?.[i] ?? 1));

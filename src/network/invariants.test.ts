@@ -51,6 +51,12 @@ function randomCase(seed: number): Case {
 /** The message has 1 byte: a rate of 1e9/ns takes `ns` for it. */
 const network = ({ n, latencies, paths, ups, downs }: Case, sharing: Network['sharing'], scale = 1): Network => {
   const rates = (times: readonly number[]) => Float64Array.from(times, (ns) => 1e9 / (ns * scale));
+  const way = (from: number, to: number) => ({
+    latencyNs: latencies[from]![to]! * scale,
+    rate: paths[from]![to] === 0 ? Number.POSITIVE_INFINITY : 1e9 / (paths[from]![to]! * scale),
+    up: from,
+    down: to,
+  });
   return {
     n,
     sharing,
@@ -59,12 +65,9 @@ const network = ({ n, latencies, paths, ups, downs }: Case, sharing: Network['sh
     buckets: 1,
     upRates: rates(ups),
     downRates: rates(downs),
-    way: (from, to) => ({
-      latencyNs: latencies[from]![to]! * scale,
-      rate: paths[from]![to] === 0 ? Number.POSITIVE_INFINITY : 1e9 / (paths[from]![to]! * scale),
-      up: from,
-      down: to,
-    }),
+    way,
+    stages: 1,
+    ways: (from, to) => [way(from, to)],
   };
 };
 

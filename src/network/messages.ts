@@ -27,10 +27,16 @@ export interface Messages {
   readonly sharedUp: Uint8Array;
 }
 
-/** @param sources whom each replica hears */
-export function messagesOf(network: Network, sources: readonly (readonly number[])[], bytes: number): Messages {
+/**
+ * @param sources whom each replica hears
+ * @param rowBytes of what a replica sends another: in one message, or in one for each part of the model that is on a device of its own
+ */
+export function messagesOf(network: Network, sources: readonly (readonly number[])[], rowBytes: number): Messages {
   const { n, upRates, downRates, sharing, overheadNs } = network;
-  const list = sources.flatMap((row, to) => row.map((from) => ({ from, to, ...network.way(from, to) })));
+  const list = sources.flatMap((row, to) =>
+    row.flatMap((from) => network.ways(from, to).map((way) => ({ from, to, ...way }))),
+  );
+  const bytes = rowBytes / network.stages;
   const offset = ({ from, to }: { from: number; to: number }) => (to - from + n) % n;
   list.sort((a, b) => a.up - b.up || offset(a) - offset(b) || a.from - b.from);
   const count = list.length;

@@ -2,10 +2,11 @@ import { z } from 'zod';
 import { suggest, UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
 import { wiringKinds } from './kinds.ts';
+import { pipelineSchema } from './pipeline.ts';
 import type { Preset } from './preset.ts';
 import { presets } from './presets.ts';
 import { nanoseconds, timeSetting } from './units.ts';
-import type { Wiring, WiringKind } from './wiring.ts';
+import type { Way, Wiring, WiringKind } from './wiring.ts';
 
 export const sharings = ['none', 'fair', 'serial'] as const;
 export const collectives = ['auto', 'ring', 'tree', 'hierarchical'] as const;
@@ -29,6 +30,15 @@ const common = {
     .min(1)
     .default(1)
     .describe('parts in which the mean of gradients follows the backward pass; 1: after it'),
+  placement: z
+    .union([z.enum(['listed', 'fastest']), z.array(z.int().min(0)).min(1)])
+    .default('listed')
+    .describe(
+      'the device of each replica: as they are listed, so that a step of plain gossip is fastest, or a list of your own',
+    ),
+  pipeline: pipelineSchema
+    .optional()
+    .describe('a replica is a pipeline of several devices, each with a part of the model'),
 };
 
 /** A setting that a preset has, to be chosen otherwise. */
@@ -67,6 +77,9 @@ export interface Network extends Wiring {
   readonly overheadNs: number;
   readonly collective: (typeof collectives)[number];
   readonly buckets: number;
+  /** What a replica sends another goes in so many equal parts, each on its own way: one, unless replicas are pipelines. */
+  readonly stages: number;
+  ways(from: number, to: number): readonly Way[];
 }
 
 /** By its name or another that it goes by. */
@@ -85,37 +98,42 @@ export function namedNetwork(name: string): NetworkSettings {
   });
 }
 
+export type ResolvedNetwork = NetworkSettings & Readonly<z.output<z.ZodObject<typeof common>>>;
+
 /** As the kind that a preset stands for, all settings filled in. */
-export function resolvedNetwork(given: NetworkSettings): NetworkSettings {
+export function resolvedNetwork(given: NetworkSettings): ResolvedNetwork {
   const { kind, ...chosen } = parse(networkSchema, given, 'network') as NetworkSettings;
   const preset = findPreset(kind);
-  if (preset === undefined) return { kind, ...chosen };
+  if (preset === undefined) return { kind, ...chosen } as ResolvedNetwork;
   const defined = Object.fromEntries(Object.entries(chosen).filter(([, value]) => value !== undefined));
   const base = wiringKinds.find(({ name }) => name === preset.network.kind)!;
-  return parse(kindSchema(base), { ...preset.network, ...defined }, kind) as NetworkSettings;
+  return parse(kindSchema(base), { ...preset.network, ...defined }, kind) as ResolvedNetwork;
 }
 
 const tcp = { latency: 13.01, rate: 0.97 };
 
 /** The network between n devices; a UserError if it is of another size. */
 export function buildNetwork(given: NetworkSettings, n: number): Network {
-  const settings = resolvedNetwork(given) as NetworkSettings & z.output<z.ZodObject<typeof common>>;
+  const settings = resolvedNetwork(given);
   const kind = wiringKinds.find(({ name }) => name === settings.kind)!;
   const wiring = kind.build(n, settings as never);
   const slower = settings.efficiency * (settings.tcp ? tcp.rate : 1);
   const later = settings.tcp ? tcp.latency : 1;
+  const way = (from: number, to: number): Way => {
+    const { latencyNs, rate, up, down } = wiring.way(from, to);
+    return { latencyNs: Math.round(latencyNs * later), rate: rate * slower, up, down };
+  };
   return {
     ...wiring,
     n,
     upRates: wiring.upRates.map((rate) => rate * slower),
     downRates: wiring.downRates.map((rate) => rate * slower),
-    way(from, to) {
-      const { latencyNs, rate, up, down } = wiring.way(from, to);
-      return { latencyNs: Math.round(latencyNs * later), rate: rate * slower, up, down };
-    },
+    way,
+    ways: (from, to) => [way(from, to)],
     sharing: settings.sharing,
     overheadNs: Math.round(nanoseconds(settings.overhead)),
     collective: settings.collective,
     buckets: settings.buckets,
+    stages: 1,
   };
 }

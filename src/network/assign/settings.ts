@@ -34,12 +34,27 @@ export function readSchedule(
     });
   const chosen = typeof settings.network === 'string' ? namedNetwork(settings.network) : settings.network;
   const network = buildNetwork(chosen, devices);
-  return { settings, network, problem: scheduleProblem(network, settings) };
+  const problem = scheduleProblem(network, {
+    ...settings,
+    gradients: bytesOf(settings.gradients),
+    activations: bytesOf(settings.activations),
+  });
+  return { settings, network, problem };
 }
 
-function scheduleProblem(
+/** What groups of a network's devices are measured by; a link is as slow as the port at either end. */
+export function scheduleProblem(
   network: Network,
-  { stages, gradients, activations, roundTrips }: ScheduleSettings,
+  {
+    stages,
+    gradients,
+    activations,
+    roundTrips = false,
+  }: Pick<ScheduleSettings, 'stages'> & {
+    readonly gradients: number;
+    readonly activations: number;
+    readonly roundTrips?: boolean;
+  },
 ): ScheduleProblem {
   const { n } = network;
   const ways = Array.from({ length: n * n }, (_, at) => {
@@ -52,5 +67,5 @@ function scheduleProblem(
     };
   });
   const links = { devices: n, latency: ways.map(({ latency }) => latency), rate: ways.map(({ rate }) => rate) };
-  return problemOf(links, stages, bytesOf(gradients), bytesOf(activations));
+  return problemOf(links, stages, gradients, activations);
 }
