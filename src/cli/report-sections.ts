@@ -3,7 +3,7 @@ import { differenceIn, isClear } from '../report/difference.ts';
 import { hasFinal, targetText } from '../report/evidence.ts';
 import type { Comparison, Correlation, Estimate, Group, Report } from '../report/report.ts';
 import { finalOf, mergedOf, type ScoreWords, scoreIn } from '../report/score.ts';
-import { inPoints, minus } from '../report/words.ts';
+import { inPoints, minus, placementText } from '../report/words.ts';
 import { bytes, number } from './print.ts';
 import { duration } from './progress.ts';
 
@@ -197,8 +197,11 @@ function scalings({ scaling, groups }: Report): Section[] {
 
 /** When each network reaches an accuracy, for the middle target; the best is what to use there. */
 function networkTimes({ comparisons, groups, networks }: Report): Section[] {
-  return networks.flatMap(({ name, compute, groups: timed }) =>
-    comparisons.flatMap((comparison) => {
+  return networks.flatMap((network) => {
+    const { name, compute, groups: timed } = network;
+    const gains = placementText(network, groups);
+    const placed = gains === '' ? '' : `; a step of plain gossip with devices as listed, instead of placed: ${gains}`;
+    return comparisons.flatMap((comparison) => {
       const targets = timed[comparison.groups[0]!]!.reached.map(({ accuracy }) => accuracy);
       if (targets.length === 0) return [];
       const best = targets.map((_, target) =>
@@ -218,11 +221,11 @@ function networkTimes({ comparisons, groups, networks }: Report): Section[] {
             groups[index]!.name,
             ...targets.map((_, target) => cell(index, target)),
           ]),
-          legend: `virtual time · sent by one replica · times the fastest; a step computes ${compute}`,
+          legend: `virtual time · sent by one replica · times the fastest; a step computes ${compute}${placed}`,
         },
       ];
-    }),
-  );
+    });
+  });
 }
 
 /** In short: of several scales, differences and costs only at the largest. */

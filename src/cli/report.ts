@@ -5,7 +5,7 @@ import { findNetworks } from '../experiment/network.ts';
 import { buildReport, newestTask, withoutRepeats } from '../report/build.ts';
 import { exportTables } from '../report/export.ts';
 import { findRuns, type Run, scanRuns } from '../store/runs.ts';
-import { jsonOption, runsOption } from './options.ts';
+import { jsonOption, placementOption, runsOption } from './options.ts';
 import { textWidth } from './print.ts';
 import { reportMarkdown, reportText } from './report-text.ts';
 
@@ -14,6 +14,7 @@ interface Options {
   readonly mixed?: true;
   readonly network?: string;
   readonly compute?: string;
+  readonly placement?: string;
   readonly md?: true;
   readonly json?: true;
   readonly html?: string;
@@ -49,6 +50,7 @@ export function command(): Command {
     .option('--mixed', 'allow runs of different tasks; each task is compared by itself')
     .option('--network <names>', 'time the runs on these networks without training again, as in summit,10gbe,home')
     .option('--compute <time>', 'with --network: time of one gradient and its step, as in 20ms; measured by default')
+    .addOption(placementOption())
     .option('--md', 'print Markdown')
     .addOption(jsonOption('print everything as JSON, on one line'))
     .option('--html <file>', 'write a page with all figures that opens in any browser')
@@ -65,7 +67,9 @@ export function command(): Command {
       const runs = chosen(words, options.runs);
       if (options.compute !== undefined && options.network === undefined)
         throw new UserError('--compute is for networks', { hint: 'say which: --network 10gbe --compute 20ms' });
-      const networks = options.network === undefined ? [] : findNetworks(options.network);
+      if (options.placement !== undefined && options.network === undefined)
+        throw new UserError('--placement is for networks', { hint: 'say which: --network aws --placement fastest' });
+      const networks = options.network === undefined ? [] : findNetworks(options.network, options.placement);
       const report = await buildReport(runs, { ...options, networks });
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);

@@ -8,7 +8,7 @@ const randomPanels = 6;
 const headHeight = 92;
 
 /** Lays the shown steps out in rows. */
-function layOut(topology: Topology): { panels: Panel[]; width: number; height: number } {
+function premisesOf(topology: Topology): { panels: Panel[]; width: number; height: number } {
   const random = topology.period === Number.POSITIVE_INFINITY;
   const count = random ? randomPanels : Math.min(topology.period, mostPanels);
   const columns = count <= 3 ? count : count === 4 ? 2 : count <= 6 ? 3 : 4;
@@ -87,7 +87,7 @@ const style = `
 
 /** A topology as an SVG: replicas on a circle, an edge a chord, or on their grid; one panel per step if the steps differ. */
 export function drawTopology(topology: Topology, summary: TopologySummary): string {
-  const { panels, width, height } = layOut(topology);
+  const { panels, width, height } = premisesOf(topology);
   const every = oneIn(panels, topology.directed);
   const name = `${topology.kind}, ${whole.format(topology.n)} replica${topology.n === 1 ? '' : 's'}`;
   const [facts, notes] = captions(topology, summary, panels.length, every);

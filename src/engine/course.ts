@@ -4,10 +4,10 @@ import { factsOf } from '../algorithm/facts.ts';
 import { patternOf } from '../algorithm/pattern.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type DeviceSettings, isSteady } from '../network/devices.ts';
-import { type Layout, layOut } from '../network/layout.ts';
 import type { NetworkSettings } from '../network/network.ts';
 import type { Pattern } from '../network/pattern.ts';
 import type { PlainGossip } from '../network/placement.ts';
+import { type Premises, premisesOf } from '../network/premises.ts';
 import type { Course } from '../network/steady.ts';
 import type { Hearing } from '../network/timetable.ts';
 import { topologyAt } from '../topology/schedule.ts';
@@ -18,7 +18,7 @@ import { planOfRun } from './edges.ts';
 export type TimedSettings = Pick<Experiment, 'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch'>;
 
 /** The steps of a run, as far as their time goes. */
-export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Layout {
+export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Premises {
   hearing(epoch: number): Hearing;
   topology(epoch: number): Topology;
 }
@@ -60,7 +60,7 @@ export function courseOf(
   const { usesTopology } = factsOf(algorithm);
   const rounds = () => (usesTopology ? heardAtFirst(topology(0), n) : []);
   return {
-    ...layOut(given, { n, seed, batch, bytes: 4 * offset, rounds }),
+    ...premisesOf(given, { n, seed, batch, bytes: 4 * offset, rounds }),
     steady: isSteady(given.devices),
     pattern,
     patternPeriod: periods.reduce((product, period) => product * period, 1),

@@ -160,7 +160,7 @@ describe('refuses', () => {
     [
       'devices of another number',
       { network: uniform, devices: { compute: 'measured', each: [1] } },
-      /devices\.each describes 1 devices, but there are 8 replicas/,
+      /devices\.each describes 1 devices, but there are 8/,
     ],
     [
       'a time beyond 2^53 ns',

@@ -4,7 +4,6 @@ import { told, UserError } from '../base/error.ts';
 import { readBytes } from '../base/file.ts';
 import { parse } from '../base/schema.ts';
 import { computeTimes, type DeviceSettings, devicesOf, devicesSchema, toMeasure } from '../network/devices.ts';
-import { checkLayout, devicesOfReplicas } from '../network/layout.ts';
 import {
   buildNetwork,
   findPreset,
@@ -13,6 +12,7 @@ import {
   networkSchema,
   resolvedNetwork,
 } from '../network/network.ts';
+import { checkPremises, devicesOfReplicas } from '../network/premises.ts';
 import { isNetworkFile } from './files.ts';
 import { parseText } from './source.ts';
 
@@ -121,7 +121,7 @@ export function problemsOfTime({
   const n = devicesOfReplicas(network, run.replicas);
   return [
     ...problemOf(() => {
-      checkLayout(network, run.replicas);
+      checkPremises(network, run.replicas);
       buildNetwork(network, n);
     }, 'network: '),
     ...problemOf(() => computeTimes(known, { ...run, n })),

@@ -2,6 +2,7 @@ import { courseOf } from '../engine/course.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { DeviceSettings } from '../network/devices.ts';
 import type { NetworkSettings } from '../network/network.ts';
+import type { Placement } from '../network/premises.ts';
 import { gossips as averages } from '../network/steady.ts';
 import { Timetable, type Watcher } from '../network/timetable.ts';
 import { Chronicle, criticalPath, type Happening, type Segment } from '../network/trace.ts';
@@ -26,6 +27,8 @@ export interface Retimed {
   /** What happened in a few steps in the middle of the run, and what decided their end. */
   readonly happenings: readonly Happening[];
   readonly path: readonly Segment[];
+  /** If replicas are not on the devices as listed. */
+  readonly placement: Placement | null;
 }
 
 const tracedSteps = 4;
@@ -124,5 +127,6 @@ export function retime(
     links: links.used(total),
     happenings: chronicle.happenings,
     path,
+    placement: course.placement ?? null,
   };
 }

@@ -59,6 +59,8 @@ export interface RetimedRun {
 export interface RetimedGroup {
   /** Virtual seconds of the whole run. */
   readonly seconds: Estimate | null;
+  /** How many times as long a step of plain gossip takes with devices as they are listed; null: they are. */
+  readonly asListed: number | null;
   /** At the first evaluation that reaches each target of the comparison; null: never. */
   readonly reached: readonly {
     readonly accuracy: number;

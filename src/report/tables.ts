@@ -9,6 +9,7 @@ import { html, Markup } from './markup.ts';
 import type { Comparison, Estimate, Group, Report } from './report.ts';
 import { finalOf, mergedOf, type ScoreWords, scoreIn, scoreOfAll } from './score.ts';
 import { plainDocument } from './still.ts';
+import { placementText } from './words.ts';
 
 export const dash = '–';
 const known = (estimate: Estimate | null, show: (value: number) => string) =>
@@ -184,9 +185,15 @@ export function networkTimes(report: Report): Markup | string {
   });
   if (tables.length === 0) return '';
   const compute = networks.map((network) => `${network.name} ${network.compute}`).join(', ');
+  const gains = networks.flatMap((network) => {
+    const text = placementText(network, groups);
+    return text === '' ? [] : [`${network.name}: ${text}`];
+  });
+  const placed =
+    gains.length === 0 ? '' : ` A step of plain gossip with devices as listed, instead of placed: ${gains.join('; ')}.`;
   return html`<section aria-labelledby="networks"><h2 id="networks">Time to an accuracy on networks</h2>${tables}
 <p class="hint">The same runs, timed on each network without training again: virtual time at the first evaluation that reaches the accuracy, times the fastest on that network, and bytes sent by one replica.
-Bold is the fastest. Compute time of a step: ${compute}.</p></section>`;
+Bold is the fastest. Compute time of a step: ${compute}.${placed}</p></section>`;
 }
 
 const percentOf = (share: number) => `${number(100 * share, 3)} %`;

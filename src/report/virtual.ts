@@ -60,8 +60,10 @@ export function virtualReport(
     );
     runs.push(...part.members.map((member, place) => retimedRun(member, timed[place]!, place === 0)));
     const counted = part.counted.map((member) => ({ member, retimed: timed[part.members.indexOf(member)]! }));
+    const { placement = null } = timed[0] ?? {};
     return {
       seconds: estimate(counted.map(({ retimed }) => retimed.seconds.at(-1))),
+      asListed: placement && placement.listedNs / placement.stepNs,
       reached: targets(index).map((percent) => {
         const costs = counted.flatMap(({ member, retimed }) => costOn(percent, member, retimed));
         return {

@@ -1,4 +1,5 @@
-import type { Correlation, Estimate } from './report.ts';
+import { number } from '../base/format.ts';
+import type { Correlation, Estimate, Group, VirtualReport } from './report.ts';
 
 /** Numbers as sentences have them: with a true minus, though not before 0; accuracies in percent, differences in points. */
 export const minus = (text: string) => text.replace(/^-(?=0(\.0+)?(?![.\d]))/, '').replace('-', '−');
@@ -25,3 +26,9 @@ export function range(shares: readonly number[]): string {
 
 export const times = (ratio: number) =>
   `${(ratio < 1 ? 1 / ratio : ratio).toPrecision(2)} times ${ratio < 1 ? 'fewer' : 'more'}`;
+
+/** `ring 1.4 ×, torus 1.2 ×`: how much longer a step of plain gossip takes with devices as listed, of the implementations that were placed; empty if none. */
+export const placementText = ({ groups: timed }: VirtualReport, groups: readonly Group[]): string =>
+  timed
+    .flatMap(({ asListed }, index) => (asListed === null ? [] : [`${groups[index]!.name} ${number(asListed, 3)} ×`]))
+    .join(', ');

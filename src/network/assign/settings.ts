@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UserError } from '../../base/error.ts';
 import { parse } from '../../base/schema.ts';
 import { buildNetwork, type Network, namedNetwork, networkSchema } from '../network.ts';
-import { bytesOf, sizeSetting } from '../units.ts';
+import { bytesOf, sizeSetting, timeSetting } from '../units.ts';
 import { problemOf, type ScheduleProblem } from './problem.ts';
 
 /** What a schedule is asked for. */
@@ -16,6 +16,8 @@ export const scheduleSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe('count a whole round trip as the latency of a message, as the published scheduler does'),
+  compute: timeSetting('of one gradient of the whole model on one device: then a step is timed too').optional(),
+  parts: z.int().min(1).optional().describe('micro-batches that a batch is cut into; 4 × stages by default'),
   seed: z.int().min(0).default(1).describe('of the search'),
 });
 export type ScheduleSettings = Readonly<z.output<typeof scheduleSchema>>;

@@ -10,7 +10,7 @@ import { steadyState } from './steady.ts';
 import { bytesOf, transferNs } from './units.ts';
 
 /** Where replicas live: the network between them and how long each computes. */
-export interface Layout {
+export interface Premises {
   readonly network: Network;
   readonly compute: ComputeTimes;
   /** If replicas are not on the devices in their order. */
@@ -45,7 +45,7 @@ const isOrder = (given: readonly number[], n: number) =>
   given.length === n && [...given].sort((a, b) => a - b).every((device, i) => device === i);
 
 /** Refuses a placement and groups that do not name every device once. */
-export function checkLayout(network: NetworkSettings, n: number): void {
+export function checkPremises(network: NetworkSettings, n: number): void {
   const { pipeline, placement } = resolvedNetwork(network);
   if (typeof placement !== 'string' && !isOrder(placement, n))
     throw new UserError(
@@ -64,11 +64,11 @@ export function checkLayout(network: NetworkSettings, n: number): void {
 }
 
 /** Pipelines first, if a replica is one; then the devices or pipelines that replicas live on. */
-export function layOut(
+export function premisesOf(
   given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
   { n, seed, batch, bytes, rounds }: Inhabitants,
-): Layout {
-  checkLayout(given.network, n);
+): Premises {
+  checkPremises(given.network, n);
   const { pipeline, placement } = resolvedNetwork(given.network);
   const devices = devicesOfReplicas(given.network, n);
   const [network, compute] = [
@@ -76,18 +76,18 @@ export function layOut(
     computeTimes(given.devices, { n: devices, seed, batch }),
   ];
   const steady = isSteady(given.devices);
-  const layout =
+  const premises =
     pipeline === undefined
       ? { network, compute }
       : inPipelines(network, compute, pipelineOf(network, pipeline, { bytes, seed }), steady);
-  if (placement === 'listed') return layout;
+  if (placement === 'listed') return premises;
   const heard = rounds();
-  if (heard.length === 0) return layout;
-  const gossip = { ...layout, rounds: heard, bytes };
+  if (heard.length === 0) return premises;
+  const gossip = { ...premises, rounds: heard, bytes };
   const placed = placement === 'fastest' ? fastest(gossip, seed, steady) : placedAt(gossip, placement, steady);
   return {
-    network: placedNetwork(layout.network, placed.order),
-    compute: placedCompute(layout.compute, placed.order),
+    network: placedNetwork(premises.network, placed.order),
+    compute: placedCompute(premises.compute, placed.order),
     placement: placed,
   };
 }
@@ -150,7 +150,7 @@ export function inPipelines(
   compute: ComputeTimes,
   { groups, parts, activationBytes }: Pipelines,
   steady: boolean,
-): Pick<Layout, 'network' | 'compute'> {
+): Pick<Premises, 'network' | 'compute'> {
   const { machines: _, names, ...rest } = network;
   const stages = groups.length;
   const hop = (from: number, to: number): Hop => {
