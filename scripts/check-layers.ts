@@ -69,8 +69,8 @@ export const layers: Readonly<Record<string, Layer>> = {
     npm: ['yaml'],
   },
   live: {
-    from: ['base', 'topology', 'experiment', 'store', 'metric', 'report', 'report/figure'],
-    npm: ['zod'],
+    from: ['base', 'topology', 'algorithm', 'experiment', 'store', 'metric', 'report', 'report/figure'],
+    npm: ['yaml', 'zod'],
   },
   'live/page': {
     from: ['base', 'experiment', 'store', 'report', 'report/figure', 'report/page', 'live'],

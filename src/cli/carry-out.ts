@@ -2,9 +2,10 @@ import type { BackendChoice } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { makeFolder } from '../base/file.ts';
 import { type Carried, type CarryOutOptions, carryOut, type RunOutcome } from '../carry-out.ts';
-import type { Planned } from '../experiment/experiment.ts';
+import { type Planned, planText } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import type { RunSummary } from '../metric/summary.ts';
+import { ListNote } from '../store/lists.ts';
 import { readResult, type Status, statusOf } from '../store/runs.ts';
 import { conclusion, nextCommands } from './conclusion.ts';
 import { interruptible } from './interrupt.ts';
@@ -89,6 +90,8 @@ class Teller {
   readonly #job: Job;
   readonly #names: readonly string[];
   readonly #pace: Pace;
+  /** For who looks on: what is still to come has no folder yet. */
+  readonly #note: ListNote | undefined;
   #progress: RunProgress | undefined;
 
   constructor(job: Job, { runs }: CommandOptions) {
@@ -108,6 +111,8 @@ class Teller {
       );
     // Told once, rather than by every run.
     if (isSweep(job) && ended < planned.length) makeFolder(runs);
+    if (planned.length > 1 && ended < planned.length)
+      this.#note = new ListNote(runs, planText(planned, 4), planned.length);
   }
 
   tell(event: Carried): void {
@@ -115,13 +120,18 @@ class Teller {
       this.#pace.begin();
       const many = { brief: true, after: () => this.#pace.remaining() };
       this.#progress = new RunProgress(this.#names[event.index]!, isSweep(this.#job) ? many : {});
-    } else if (event.type === 'progress') this.#progress?.tell(event.progress);
-    else this.#end(event.outcome, this.#names[event.index]!);
+    } else if (event.type === 'progress') {
+      this.#progress?.tell(event.progress);
+      if (event.progress.type === 'run') this.#note?.tell({ run: event.progress.run.id });
+    } else {
+      this.#end(event.outcome, this.#names[event.index]!);
+      this.#note?.tell({ run: null, ended: event.index + 1, ...this.#pace.done });
+    }
   }
 
   #end({ run, failure }: RunOutcome, name: string): void {
     const begun = this.#progress !== undefined;
-    this.close();
+    this.#endProgress();
     if (failure !== undefined) {
       if (!isSweep(this.#job)) throw failure;
       console.error(`${name}  failed: ${failure instanceof UserError ? told(failure) : (failure as Error).stack}`);
@@ -131,6 +141,11 @@ class Teller {
   }
 
   close(): void {
+    this.#note?.close();
+    this.#endProgress();
+  }
+
+  #endProgress(): void {
     this.#progress?.close();
     this.#progress = undefined;
   }

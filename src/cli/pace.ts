@@ -24,6 +24,11 @@ export class Pace {
     this.#startedAt = undefined;
   }
 
+  /** Runs that were carried out, and what they took together. */
+  get done(): { readonly timed: number; readonly seconds: number } {
+    return { timed: this.#done, seconds: this.#seconds };
+  }
+
   #elapsed(since: number): number {
     return (performance.now() - since) / 1000;
   }

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
-import { loadPlan } from '../experiment/experiment.ts';
+import { loadPlan, planText } from '../experiment/experiment.ts';
 import { pointText } from '../experiment/sweep.ts';
 import { jsonOption, setOption } from './options.ts';
 import { number, textWidth, wrap } from './print.ts';
@@ -22,10 +22,8 @@ export function command(): Command {
         );
       const { point } = planned[0]!;
       const runs = planned.filter((each) => each.point === point).map(({ experiment }) => experiment);
-      const where = point.length === 0 ? '' : ` at ${number(planned.length / runs.length)} points of the sweep`;
       const count = `${number(planned.length)} run${planned.length === 1 ? '' : 's'}`;
-      const names = runs.map((run) => run.name).join(', ');
-      console.log(`${wrap(`${file}: valid, ${count}: ${names}${where}`, textWidth())}\n`);
+      console.log(`${wrap(`${file}: valid, ${count}: ${planText(planned)}`, textWidth())}\n`);
       if (point.length > 0) console.log(`# The first point: ${pointText(point)}`);
       console.log(
         runs.map((run) => stringify(run, { flowCollectionPadding: true, collectionStyle: 'any' })).join('---\n'),

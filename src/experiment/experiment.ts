@@ -185,6 +185,15 @@ export function plan(data: unknown, where: string, given: PlanOptions = {}): rea
 const nameOf = ({ name }: Data) => (typeof name === 'string' ? name : JSON.stringify(name));
 const large = (count: number) => count.toLocaleString('en-US');
 
+/** `ring, torus at 3 points of the sweep`: the variants, at most so many by name. */
+export function planText(planned: readonly Planned[], most = Number.POSITIVE_INFINITY): string {
+  const { point } = planned[0]!;
+  const names = planned.flatMap((each) => (each.point === point ? [each.experiment.name] : []));
+  const named = names.length > most ? [...names.slice(0, most - 1), `${names.length - most + 1} more`] : names;
+  const where = point.length === 0 ? '' : ` at ${large(planned.length / names.length)} points of the sweep`;
+  return `${named.join(', ')}${where}`;
+}
+
 const runsOf = (planned: readonly Planned[]) => frozen(planned.map(({ experiment }) => experiment));
 
 /** As `plan`, without the points; paths of files count from the working directory. */

@@ -2,29 +2,52 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { stringify } from 'yaml';
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { readText } from '../base/file.ts';
-import { plan } from '../experiment/experiment.ts';
+import { withoutDefaults } from '../base/schema.ts';
+import { plan, planText } from '../experiment/experiment.ts';
 import { locate } from '../experiment/files.ts';
-import { jsonSchema } from '../experiment/schema.ts';
+import { type Experiment, jsonSchema, runSchema } from '../experiment/schema.ts';
 import { extended, parseText, shippedExperiments } from '../experiment/source.ts';
-import { readLive } from '../metric/live.ts';
+import { type Live, LiveReader } from '../metric/live.ts';
 import { buildReport } from '../report/build.ts';
 import type { PageData } from '../report/figure/figure.ts';
 import { liveNetwork, readNetwork, roundOf, topologiesOf } from '../report/network.ts';
 import { picturesOf } from '../report/picture.ts';
 import { removeRun } from '../store/house.ts';
+import { type RunList, runningLists } from '../store/lists.ts';
 import { type Run, statusOf, stopFile } from '../store/runs.ts';
 import type { Topology } from '../topology/topology.ts';
-import type { Catalogue } from './catalogue.ts';
-import { commandLine, type Jobs } from './jobs.ts';
+import type { Catalogue, RunRow } from './catalogue.ts';
+import { commandLine, type Jobs, type QueuedJob } from './jobs.ts';
 
 /** What the page may ask for and have done. Every run is named by its id, which is looked up. */
 
 export type Asking = ReadonlyMap<string, string>;
 
 const missing = (id: string) => new UserError(`there is no run "${id.slice(0, 80)}"`);
+/** A comparison or sweep that is being carried out. */
+export interface ShownList {
+  readonly title: string;
+  readonly total: number;
+  readonly ended: number;
+  /** The run that is going on. */
+  readonly run: string | null;
+  /** Seconds until all of it is done. */
+  readonly left: number | null;
+}
+
+/** All that the list says. */
+export interface Listed {
+  readonly root: string;
+  readonly runs: readonly RunRow[];
+  readonly lists: readonly ShownList[];
+  readonly jobs: readonly QueuedJob[];
+  readonly readOnly: boolean;
+}
+
 /** Runs of one comparison. */
 const mostRuns = 64;
 
@@ -34,6 +57,7 @@ export class Api {
   readonly #reports = new Map<string, { readonly stamp: string; readonly data: Promise<PageData> }>();
   readonly #topologies = new Map<string, (epoch: number) => Topology>();
   readonly #shares = new Map<string, Promise<unknown>>();
+  readonly #readers = new Map<string, LiveReader>();
 
   constructor(catalogue: Catalogue, jobs: Jobs) {
     this.#catalogue = catalogue;
@@ -48,6 +72,7 @@ export class Api {
       this.#round(this.run(query.get('run') ?? ''), whole(query, 'epoch'), whole(query, 'round')),
     '/api/shares': (query) => this.#dealt(this.run(query.get('run') ?? '')),
     '/api/settings': (query) => this.run(query.get('run') ?? '').experiment,
+    '/api/recipe': (query) => ({ yaml: recipeOf(this.run(query.get('run') ?? '').experiment) }),
     '/api/schema': () => jsonSchema(),
     '/api/experiments': () => shippedExperiments().map(({ name, description }) => ({ name, description })),
     '/api/experiment': (query) => this.#experiment(query.get('name') ?? ''),
@@ -99,8 +124,19 @@ export class Api {
     return found;
   }
 
-  list(): unknown {
-    return { root: this.#catalogue.root, runs: this.#catalogue.rows().rows, jobs: this.#jobs.list };
+  list(): Omit<Listed, 'readOnly'> {
+    const { root } = this.#catalogue;
+    const { rows: runs } = this.#catalogue.rows();
+    return { root, runs, lists: runningLists(root).map((list) => shownList(list, runs)), jobs: this.#jobs.list };
+  }
+
+  /** What is read of a run that is going on is kept for the next question. */
+  #live(folder: string): Live | undefined {
+    const reader = this.#readers.get(folder) ?? new LiveReader(folder);
+    const live = reader.read();
+    this.#readers.delete(folder);
+    if (live !== undefined) keep(this.#readers, folder, reader, mostRuns);
+    return live;
   }
 
   #named(body: unknown): Run {
@@ -116,19 +152,17 @@ export class Api {
     const key = ids.join();
     const known = this.#reports.get(key);
     if (known?.stamp === stamp) return known.data;
-    const data = buildReport(runs, { mixed: true, live: true }).then((report) => ({
+    const data = buildReport(runs, { mixed: true, live: (folder) => this.#live(folder) }).then((report) => ({
       report,
       pictures: picturesOf(report),
     }));
-    this.#reports.delete(key);
-    this.#reports.set(key, { stamp, data });
+    keep(this.#reports, key, { stamp, data }, 8);
     data.catch(() => this.#reports.delete(key));
-    if (this.#reports.size > 8) this.#reports.delete(this.#reports.keys().next().value!);
     return data;
   }
 
   async #network(run: Run) {
-    const live = readLive(run.folder);
+    const live = this.#live(run.folder);
     const options = { most: 300_000, norms: true };
     return {
       network: live === undefined ? await readNetwork(run, options) : liveNetwork(run.experiment, live, options),
@@ -138,8 +172,7 @@ export class Api {
   #round(run: Run, epoch: number, round: number) {
     const { id, experiment } = run;
     const topologies = this.#topologies.get(id) ?? topologiesOf(experiment);
-    this.#topologies.set(id, topologies);
-    if (this.#topologies.size > 16) this.#topologies.delete(this.#topologies.keys().next().value!);
+    keep(this.#topologies, id, topologies, 16);
     return roundOf(topologies(Math.min(epoch, experiment.epochs - 1)), round);
   }
 
@@ -156,8 +189,7 @@ export class Api {
         return { counts: found?.counts ?? null, totals: found?.totals ?? null };
       });
       known = known.catch(() => ({ counts: null, totals: null }));
-      this.#shares.set(key, known);
-      if (this.#shares.size > 8) this.#shares.delete(this.#shares.keys().next().value!);
+      keep(this.#shares, key, known, 8);
     }
     return known;
   }
@@ -167,6 +199,25 @@ export class Api {
     if (found === undefined) throw new UserError('there is no experiment of this name');
     return { yaml: readText(found.path, 'experiment') };
   }
+}
+
+/** An experiment as one would write it: what differs from the defaults. */
+const recipeOf = (experiment: Experiment): string =>
+  stringify(withoutDefaults(runSchema, experiment), { flowCollectionPadding: true, collectionStyle: 'any' });
+
+/** As the newest; the oldest goes if there are more than `most`. */
+function keep<V>(known: Map<string, V>, key: string, value: V, most: number): void {
+  known.delete(key);
+  known.set(key, value);
+  if (known.size > most) known.delete(known.keys().next().value!);
+}
+
+/** How long the rest will take, going by the runs that are done. */
+function shownList(list: RunList, runs: readonly RunRow[]): ShownList {
+  const { title, total, ended, timed, seconds, run } = list;
+  const left = runs.find(({ id }) => id === run)?.left ?? 0;
+  const after = total - ended - (run === null ? 0 : 1);
+  return { title, total, ended, run, left: timed === 0 ? null : left + (after * seconds) / timed };
 }
 
 function whole(query: Asking, name: string): number {
@@ -180,7 +231,5 @@ function checked(yaml: string): { readonly title: string; readonly runs: number;
   const folder = process.cwd();
   const data = extended(locate(parseText(yaml, 'experiment'), folder), 'experiment', folder);
   const planned = plan(data, 'experiment', { hashData: false });
-  const names = [...new Set(planned.map(({ experiment }) => experiment.name))];
-  const title = names.length > 4 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
-  return { title, runs: planned.length, settings: data };
+  return { title: planText(planned, 4), runs: planned.length, settings: data };
 }

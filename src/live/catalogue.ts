@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { factsOf } from '../algorithm/facts.ts';
 import { UserError } from '../base/error.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { parseLine, readLines } from '../metric/live.ts';
+import { type ScoreName, scoreOf } from '../metric/score.ts';
 import { liveFile } from '../store/live.ts';
 import { hostOf, openRun, type Run, readContext, readResult, type Status, statusOf, stepsKept } from '../store/runs.ts';
-import { readEvents } from '../store/views.ts';
+import { type RunFigures as Figures, storedFigures, Tail, unknownFigures as unknown } from './tail.ts';
 
 /** One line of the list of runs. */
 export interface RunRow {
@@ -17,6 +18,8 @@ export interface RunRow {
   readonly replicas: number;
   readonly task: string;
   readonly method: string;
+  /** In few words: ring, ada 32→8. */
+  readonly topology: string;
   readonly status: Status;
   readonly startedAt: string;
   /** The other machine that is writing it. */
@@ -28,21 +31,13 @@ export interface RunRow {
   readonly seconds: number | null;
   /** Seconds until it will have ended. */
   readonly left: number | null;
-  readonly accuracy: number | null;
-  /** Mean test accuracy at the evaluations, at most a few. */
+  /** What it is judged by, on the test set: accuracy, or the error where numbers are predicted. */
+  readonly scoreName: ScoreName;
+  readonly score: number | null;
+  /** The score at the evaluations, at most a few. */
   readonly curve: readonly number[];
   readonly stopping: boolean;
 }
-
-interface Figures {
-  readonly step: number;
-  readonly steps: number | null;
-  readonly left: number | null;
-  readonly curve: readonly number[];
-}
-
-const unknown: Figures = { step: 0, steps: null, left: null, curve: [] };
-const mostPoints = 60;
 
 interface Known {
   readonly run: Run;
@@ -127,7 +122,7 @@ export class Catalogue {
   }
 
   #tail(run: Run): Tail {
-    const tail = this.#tails.get(run.id) ?? new Tail(liveFile(run.folder));
+    const tail = this.#tails.get(run.id) ?? new Tail(liveFile(run.folder), scoreOf(run.experiment));
     this.#tails.set(run.id, tail);
     return tail;
   }
@@ -171,6 +166,7 @@ function rowOf({ run, startedAt, group, figures }: Known, status: Status): RunRo
     replicas: experiment.replicas,
     task: `${experiment.model.kind} on ${experiment.data.kind}`,
     method: experiment.algorithm.kind,
+    topology: topologyText(experiment),
     status,
     startedAt,
     host: hostOf(run) ?? null,
@@ -180,76 +176,18 @@ function rowOf({ run, startedAt, group, figures }: Known, status: Status): RunRo
     epochs: experiment.epochs,
     seconds: ended?.seconds ?? null,
     left: running ? figures.left : null,
-    accuracy: figures.curve.at(-1) ?? null,
+    scoreName: scoreOf(experiment),
+    score: figures.curve.at(-1) ?? null,
     curve: figures.curve,
     stopping: running && isFile(join(folder, 'stop')),
   };
 }
 
-/** Every so many, and the last. */
-const thinned = (values: readonly number[]) => {
-  const every = Math.ceil(values.length / mostPoints);
-  return values.filter((_, i) => i % every === 0 || i === values.length - 1);
-};
-
-async function storedFigures({ database, experiment }: Run): Promise<Figures | undefined> {
-  try {
-    return await readEvents(database, async ({ rows }) => {
-      const scores = await rows('select accuracy from evaluations order by step');
-      const [last] = await rows('select max(step) as step, min(step) filter (epoch = 1) as first from steps');
-      const first = last?.first as number | null;
-      return {
-        step: ((last?.step as number | null) ?? -1) + 1,
-        steps: first === null ? null : first * experiment.epochs,
-        left: null,
-        curve: thinned(scores.flatMap(({ accuracy }) => (accuracy === null ? [] : [accuracy as number]))),
-      };
-    });
-  } catch (error) {
-    if (error instanceof UserError) return undefined;
-    throw error;
-  }
-}
-
-/** What the list says of a run that is going on, from the new lines of its live file alone. */
-class Tail {
-  readonly #path: string;
-  #next = 0;
-  #figures: Figures = unknown;
-  #start: { readonly at: number; readonly step: number; readonly steps: number } | undefined;
-
-  constructor(path: string) {
-    this.#path = path;
-  }
-
-  figures(): Figures {
-    const text = readLines(this.#path, this.#next);
-    if (text === undefined) return this.#figures;
-    if (text.next < this.#next) this.#figures = unknown;
-    this.#next = text.next;
-    for (const line of text.lines) this.#take(line);
-    return this.#figures;
-  }
-
-  #take(text: string): void {
-    // Lines about replicas are long and not needed here.
-    if (text.startsWith('{"type":"replicas"')) return;
-    const line = parseLine(text);
-    const figures = this.#figures;
-    if (line?.type === 'start') {
-      this.#start = line;
-      this.#figures = { ...figures, step: line.step, steps: line.steps };
-    } else if (line?.type === 'step') {
-      const done = line.step + 1;
-      const start = this.#start;
-      const since = start === undefined ? 0 : done - start.step;
-      const left = since > 0 ? (((line.at - start!.at) / since) * (start!.steps - done)) / 1000 : null;
-      this.#figures = { ...figures, step: done, left };
-    } else if (line?.type === 'evaluation') {
-      const there = line.accuracy.filter((each) => each !== null);
-      if (there.length === 0) return;
-      const mean = there.reduce((sum, each) => sum + each, 0) / there.length;
-      this.#figures = { ...figures, curve: [...figures.curve, mean].slice(-mostPoints) };
-    }
-  }
+/** The topology with the numbers that tell it from others of its kind. */
+function topologyText({ topology, algorithm }: Experiment): string {
+  if (!factsOf(algorithm).usesTopology) return 'all together';
+  const { kind, ...settings } = topology as Readonly<Record<string, unknown>> & { readonly kind: string };
+  if (kind === 'ada') return `ada ${settings.k0}→${settings.kEnd ?? settings.kMin}`;
+  const said = Object.entries(settings).filter(([, value]) => typeof value === 'number');
+  return [kind, ...said.map(([key, value]) => `${key}=${value}`)].join(' ');
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { makeFolder, reason } from '../base/file.ts';
-import { Api, type Asking } from './api.ts';
+import { Api, type Asking, type Listed } from './api.ts';
 import { Catalogue } from './catalogue.ts';
 import { type Door, doorOf, refusalOf, safeHeaders, sameToken } from './guard.ts';
 import { Jobs } from './jobs.ts';
@@ -88,13 +88,13 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
   const streams = new Set<Stream>();
   let door: Door;
 
-  // One text for all tabs; looked at no more often than they ask.
-  let list = { text: '', at: Number.NEGATIVE_INFINITY };
+  // One answer for all tabs; looked at no more often than they ask.
+  let list: { readonly all: Listed; readonly at: number } | undefined;
   const told = {
     list() {
-      if (performance.now() - list.at > 800)
-        list = { text: JSON.stringify({ ...(api.list() as object), readOnly }), at: performance.now() };
-      return list.text;
+      if (list === undefined || performance.now() - list.at > 800)
+        list = { all: { ...api.list(), readOnly }, at: performance.now() };
+      return list.all;
     },
   };
 
@@ -112,7 +112,7 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
       if (readOnly && path !== '/api/check')
         return refuse(request, response, 403, 'this server only shows (--read-only)');
       const done = await write(await bodyOf(request));
-      list = { ...list, at: Number.NEGATIVE_INFINITY };
+      list = undefined;
       return send(response, 200, done);
     }
     if (path === '/' && query.has('token')) return enter(response, query.get('token')!);
@@ -122,8 +122,7 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
       return void response.end(file.content);
     }
     if (path === '/api/stream') return stream(request, response, query);
-    if (path === '/api/list')
-      return void response.writeHead(200, { 'content-type': 'application/json' }).end(told.list());
+    if (path === '/api/list') return send(response, 200, told.list());
     const read = Object.hasOwn(api.reads, path) ? api.reads[path] : undefined;
     if (read === undefined) return send(response, 404, { error: 'there is nothing here' });
     send(response, 200, await read(query));

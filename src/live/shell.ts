@@ -35,7 +35,7 @@ const shell = () =>
 <script src="/page.js" defer></script>
 </head>
 <body>
-<div class="top"><div><strong>DBench</strong><nav aria-label="Views"></nav><span id="link" role="status"></span><button type="button" id="theme">Dark</button></div></div>
+<div class="top"><div><strong>DBench</strong><nav aria-label="Views"></nav><span id="now"></span><span id="link" role="status"></span><button type="button" id="theme">Dark</button></div></div>
 <main id="view"><noscript>This page needs a browser that runs scripts.</noscript></main>
 <dialog id="question"></dialog>
 </body>

@@ -2,6 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { readLines } from '../metric/live.ts';
 import { liveFile } from '../store/live.ts';
 import { type Run, statusOf } from '../store/runs.ts';
+import type { Listed } from './api.ts';
+import type { RunRow } from './catalogue.ts';
 
 /** Streams of one server together. */
 export const mostStreams = 64;
@@ -11,8 +13,20 @@ const mostBytes = 2 ** 20;
 
 /** What a stream tells besides the lines of a run. */
 export interface Told {
-  /** The list of runs and the queue as JSON; the same text if nothing changed. */
-  list(): string;
+  list(): Listed;
+}
+
+/** What changed in the list since a tab heard of it: runs that are new or other than before, and those that are gone. */
+export interface ListChange extends Listed {
+  readonly gone: readonly string[];
+}
+
+/** Of rows that did not change nothing is written down again. */
+const texts = new WeakMap<RunRow, string>();
+function textOf(row: RunRow): string {
+  const text = texts.get(row) ?? JSON.stringify(row);
+  texts.set(row, text);
+  return text;
 }
 
 /**
@@ -27,6 +41,7 @@ export class Stream {
   readonly #timers: readonly NodeJS.Timeout[];
   #next: number;
   #list = '';
+  #rows = new Map<string, string>();
   #gone = false;
 
   constructor(response: ServerResponse, told: Told, run: Run | undefined, from: number) {
@@ -68,9 +83,14 @@ export class Stream {
 
   #changes(): void {
     if (this.#full) return;
-    const list = this.#told.list();
-    if (list !== this.#list) this.#send('list', list, this.#next);
-    this.#list = list;
+    const { runs, ...rest } = this.#told.list();
+    const rows = new Map(runs.map((row) => [row.id, textOf(row)]));
+    const changed = [...rows].flatMap(([id, text]) => (text === this.#rows.get(id) ? [] : [text]));
+    const gone = [...this.#rows.keys()].filter((id) => !rows.has(id));
+    const list = JSON.stringify(rest);
+    if (changed.length > 0 || gone.length > 0 || list !== this.#list)
+      this.#send('list', `${list.slice(0, -1)},"gone":${JSON.stringify(gone)},"runs":[${changed}]}`, this.#next);
+    [this.#rows, this.#list] = [rows, list];
   }
 
   /** JSON has no line breaks, so nothing in a name can begin another event. */

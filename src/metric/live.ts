@@ -60,43 +60,63 @@ export function parseLine(text: string): LiveLine | undefined {
   return line !== null && typeof line === 'object' && types.has(line.type) ? line : undefined;
 }
 
-/** Lines in order; what a rewind takes back is forgotten. */
-export function liveOf(lines: readonly LiveLine[]): Live {
-  let all = {
-    steps: [] as LiveStep[],
-    replicas: [] as LiveReplicas[],
-    evaluations: [] as LiveEvaluation[],
-    lost: [] as LostEvent[],
-  };
-  let start: Live['start'];
-  for (const line of lines) {
-    if (line.type === 'start') start = line;
-    else if (line.type === 'step') all.steps.push(line);
-    else if (line.type === 'replicas') all.replicas.push(line);
-    else if (line.type === 'evaluation') all.evaluations.push(line);
-    else if (line.type === 'lost') all.lost.push(line);
-    else if (line.type === 'rewind')
-      all = {
-        steps: all.steps.filter(({ step }) => step < line.step),
-        replicas: all.replicas.filter(({ step }) => step < line.step),
-        evaluations: all.evaluations.filter(({ step }) => step <= line.step),
-        // Those who resume are all there.
-        lost: [],
-      };
+/** Reads a live file as it grows: what was read is not read again, and what a rewind takes back is forgotten. */
+export class LiveReader {
+  readonly #path: string;
+  #next = 0;
+  #start: Live['start'];
+  #steps: LiveStep[] = [];
+  #replicas: LiveReplicas[] = [];
+  #evaluations: LiveEvaluation[] = [];
+  #lost: LostEvent[] = [];
+
+  constructor(folder: string) {
+    this.#path = liveFile(folder);
   }
-  return { start, ...all };
+
+  /** All until now; undefined if there is no such file. */
+  read(): Live | undefined {
+    for (;;) {
+      const text = readLines(this.#path, this.#next);
+      if (text === undefined) return undefined;
+      if (text.next < this.#next) this.#take({ type: 'rewind', step: -1 });
+      const more = text.next !== this.#next;
+      this.#next = text.next;
+      for (const each of text.lines) {
+        const line = parseLine(each);
+        if (line !== undefined) this.#take(line);
+      }
+      if (!more) return this.#all;
+    }
+  }
+
+  get #all(): Live {
+    return {
+      start: this.#start,
+      steps: this.#steps,
+      replicas: this.#replicas,
+      evaluations: this.#evaluations,
+      lost: this.#lost,
+    };
+  }
+
+  #take(line: LiveLine): void {
+    if (line.type === 'start') this.#start = line;
+    else if (line.type === 'step') this.#steps.push(line);
+    else if (line.type === 'replicas') this.#replicas.push(line);
+    else if (line.type === 'evaluation') this.#evaluations.push(line);
+    else if (line.type === 'lost') this.#lost.push(line);
+    else if (line.type === 'rewind') {
+      this.#steps = this.#steps.filter(({ step }) => step < line.step);
+      this.#replicas = this.#replicas.filter(({ step }) => step < line.step);
+      this.#evaluations = this.#evaluations.filter(({ step }) => step <= line.step);
+      // Those who resume are all there.
+      this.#lost = [];
+    }
+  }
 }
 
-export function readLive(folder: string): Live | undefined {
-  const lines: LiveLine[] = [];
-  for (let from = 0; ; ) {
-    const text = readLines(liveFile(folder), from);
-    if (text === undefined) return lines.length === 0 ? undefined : liveOf(lines);
-    if (text.next === from || text.lines.length === 0) return liveOf(lines);
-    lines.push(...text.lines.flatMap((line) => parseLine(line) ?? []));
-    from = text.next;
-  }
-}
+export const readLive = (folder: string): Live | undefined => new LiveReader(folder).read();
 
 /**
  * A run that is going on, as its database will tell it later: with a row for every step, each with the mean of the steps that its line is

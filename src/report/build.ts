@@ -4,7 +4,7 @@ import { UserError } from '../base/error.ts';
 import { byContent } from '../experiment/files.ts';
 import type { NamedNetwork } from '../experiment/network.ts';
 import type { Experiment } from '../experiment/schema.ts';
-import { liveSeriesOf, readLive } from '../metric/live.ts';
+import { type Live, liveSeriesOf } from '../metric/live.ts';
 import { readSeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
 import { type Run, refuseSameIds, statusOf } from '../store/runs.ts';
@@ -20,8 +20,8 @@ import { commonCompute, virtualReport } from './virtual.ts';
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
   readonly mixed?: boolean | undefined;
-  /** With runs that are going on, as far as they are. */
-  readonly live?: boolean | undefined;
+  /** With runs that are going on, as far as they are: what the live file in a folder tells, undefined if there is none. */
+  readonly live?: ((folder: string) => Live | undefined) | undefined;
   /** Networks that the runs are timed on, and the time of a step there; by default what the runs took on their own machine. */
   readonly networks?: readonly NamedNetwork[] | undefined;
   readonly compute?: string | undefined;
@@ -30,7 +30,7 @@ export interface ReportOptions {
 /** All that these runs tell, as plain data. */
 export async function buildReport(given: readonly Run[], options: ReportOptions = {}): Promise<Report> {
   const { runs: distinct, notes } = withoutRepeats(given);
-  const members = await load(distinct, notes, options.live === true);
+  const members = await load(distinct, notes, options.live);
   if (!options.mixed) refuseMixed(members.map(({ run }) => run));
   const parts = bySeed(members);
   const implementations = implementationsOf(parts);
@@ -94,13 +94,13 @@ function repeatNotes(repeats: readonly (readonly [repeat: string, original: stri
 const mostNumbers = 60_000;
 
 /** What can be read; what cannot is noted. */
-async function load(runs: readonly Run[], notes: string[], live: boolean): Promise<Member[]> {
+async function load(runs: readonly Run[], notes: string[], live: ReportOptions['live']): Promise<Member[]> {
   const most = Math.ceil(mostNumbers / runs.length);
   const members: Member[] = [];
   const problems: string[] = [];
   for (const run of runs) {
     try {
-      const now = live ? readLive(run.folder) : undefined;
+      const now = live?.(run.folder);
       const series = now === undefined ? await readSeries(run.database) : liveSeriesOf(now);
       const network = () =>
         now === undefined ? readNetwork(run, { most }) : liveNetwork(run.experiment, now, { most });

@@ -35,7 +35,7 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
     return new Promise<string>((done) => server.stdout!.once('data', (text) => done(String(text).trim())));
   };
   const runId = () => readdirSync(join(folder, 'runs')).find((name) => name.startsWith('live-'))!;
-  const step = (page: Page) => page.locator('#network .drawing').getAttribute('data-step').then(Number);
+  const step = (page: Page) => page.locator('#network .drawing[data-step]').getAttribute('data-step').then(Number);
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'dbench-page-'));
@@ -63,9 +63,15 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
     const page = await open();
     // Started from the page, as YAML is.
     await page.goto(`${new URL(address).origin}/#/start`);
-    await page.locator('textarea').fill(JSON.stringify({ ...settings, replicas: 'many' }));
-    await expect.poll(() => page.locator('.check').textContent(), wait).toMatch(/replicas/);
+    await page.locator('textarea').fill('name: x\nreplicas: many\ntopology: ');
+    await expect.poll(() => page.locator('.check').textContent(), wait).toMatch(/line 2.*replicas/s);
     expect(await page.getByRole('button', { name: 'Start', exact: true }).isDisabled()).toBe(true);
+    // Completed from the schema, by keys alone.
+    await page.locator('textarea').press('Control+Space');
+    await expect.poll(() => page.locator('.offer').textContent(), wait).toContain('{ kind: ring }');
+    await page.locator('.offer button', { hasText: '{ kind: torus }' }).focus();
+    await page.keyboard.press('Enter');
+    expect(await page.locator('textarea').inputValue()).toBe('name: x\nreplicas: many\ntopology: { kind: torus }');
     await page.locator('textarea').fill(JSON.stringify(settings));
     await page.getByRole('button', { name: 'Start', exact: true }).click(wait);
     await page.getByRole('link', { name: 'Runs' }).click();
@@ -82,8 +88,13 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
     const curve = await page.locator('#learning .drawing').innerHTML();
     await expect.poll(() => page.locator('#learning .drawing').innerHTML(), wait).not.toBe(curve);
     expect(await page.locator('#network .side').textContent()).toMatch(
-      /Furthest behind: replica \d+.*Distance to the mean/s,
+      /Replica \d+ is furthest behind. Why\?.*distance to the mean/s,
     );
+    // From replica to replica by keys; the choice is in the address.
+    await page.locator('#network .drawing').first().press('ArrowRight');
+    expect(page.url()).toMatch(/replica=\d+/);
+    await page.getByRole('button', { name: 'Furthest behind' }).click();
+    expect(page.url()).not.toContain('replica=');
     await page.locator('#network select').selectOption('distance');
     expect(page.url()).toContain('colour=distance');
 
@@ -119,7 +130,8 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
 
     // Compared, and deleted after a question.
     await page.goto(`${new URL(address).origin}/#/compare?runs=${runId()}`);
-    await expect.poll(() => page.locator('.observations article').count(), wait).toBeGreaterThan(2);
+    await expect.poll(() => page.locator('.observation-null dt').count(), wait).toBeGreaterThan(2);
+    expect(await page.locator('.compare-view tbody').textContent()).toMatch(/live.*complete/);
     await page.goto(`${new URL(address).origin}/#/run/${encodeURIComponent(nasty)}`);
     await page.getByRole('button', { name: 'Delete' }).click(wait);
     await page.locator('dialog').getByRole('button', { name: 'Cancel' }).click();

@@ -1,13 +1,4 @@
-import type { RunRow } from '../catalogue.ts';
-import type { QueuedJob } from '../jobs.ts';
-
-/** What the list says. */
-export interface Listed {
-  readonly root: string;
-  readonly runs: readonly RunRow[];
-  readonly jobs: readonly QueuedJob[];
-  readonly readOnly: boolean;
-}
+export type { Listed } from '../api.ts';
 
 /** What the server refused, in its words. */
 export class Refused extends Error {}

@@ -17,6 +17,10 @@ function chosen(figure: Figure, view: View): Choices {
   return { ...defaults(offered), ...Object.fromEntries(kept) };
 }
 
+/** How to read it, for those who ask. */
+export const captionOf = ({ caption }: Pick<Figure, 'caption'>) =>
+  make('details', { className: 'caption' }, make('summary', {}, 'How to read this'), make('figcaption', {}, caption));
+
 /** Of a core, for drawing what changes by itself. */
 const share = 0.02;
 
@@ -48,7 +52,7 @@ export class Figures {
         make('h3', {}, figure.title),
         make('div', { className: 'controls' }),
         make('div', { className: 'drawing' }),
-        make('figcaption', {}, figure.caption),
+        captionOf(figure),
       );
       this.element.append(place);
       this.#watch.observe(place);

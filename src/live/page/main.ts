@@ -1,6 +1,7 @@
 import { make } from '../../report/page/controls.ts';
 import { followWidth } from '../../report/page/width.ts';
 import type { LiveLine } from '../../store/live.ts';
+import type { ListChange } from '../stream.ts';
 import { addressOf, here } from './address.ts';
 import type { Listed } from './ask.ts';
 import { CompareView } from './compare.ts';
@@ -63,21 +64,47 @@ function connect(): void {
   const query = name === 'run' ? `?${new URLSearchParams({ run: id, from: String(next) })}` : '';
   const opened = new EventSource(`/api/stream${query}`);
   stream = opened;
-  opened.onopen = () => say('');
+  /** The first list of a stream is whole, those that follow tell what changed. */
+  let whole = true;
+  opened.onopen = () => {
+    whole = true;
+    say('');
+  };
   opened.onerror = () => {
     say('No connection to dbench serve; trying again…');
     // A browser gives up if it is refused, as while a server starts.
     if (opened.readyState === EventSource.CLOSED) setTimeout(() => stream === opened && connect(), 1500);
   };
   opened.addEventListener('list', ({ data }) => {
-    listed = JSON.parse(data) as Listed;
+    listed = merged(whole ? undefined : listed, JSON.parse(data) as ListChange);
+    whole = false;
     view?.list(listed);
+    showState(listed);
   });
   opened.addEventListener('lines', ({ data, lastEventId }) => {
     next = Number(lastEventId);
     view?.lines?.(JSON.parse(data) as LiveLine[]);
   });
   for (const event of ['ended', 'anew']) opened.addEventListener(event, () => (next = 0));
+}
+
+function merged(before: Listed | undefined, { gone, runs, ...rest }: ListChange): Listed {
+  const rows = new Map((before?.runs ?? []).map((row) => [row.id, row]));
+  for (const row of runs) rows.set(row.id, row);
+  for (const id of gone) rows.delete(id);
+  return { ...rest, runs: [...rows.values()].sort((a, b) => b.startedAt.localeCompare(a.startedAt)) };
+}
+
+/** What is going on, wherever one looks. */
+function showState({ runs, jobs }: Listed): void {
+  const running = runs.filter(({ status }) => status === 'running').length;
+  const waiting = jobs.filter(({ state }) => state === 'waiting').length;
+  const text = [running > 0 ? `${running} running` : '', waiting > 0 ? `${waiting} waiting` : '']
+    .filter(Boolean)
+    .join(', ');
+  const place = one('#now');
+  if (place.textContent !== text) place.textContent = text;
+  place.classList.toggle('on', running > 0);
 }
 
 function say(text: string): void {
@@ -91,6 +118,7 @@ function chooseTheme(): void {
   const apply = (name: string) => {
     document.documentElement.dataset.theme = name;
     button.textContent = name === 'dark' ? 'Light' : 'Dark';
+    button.setAttribute('aria-label', `Switch to the ${name === 'dark' ? 'light' : 'dark'} theme`);
     view?.redraw?.();
   };
   const current = () => localStorage.getItem('theme') ?? (system.matches ? 'dark' : 'light');
@@ -102,8 +130,31 @@ function chooseTheme(): void {
   apply(current());
 }
 
+/** `/` to the filter of the runs, g and a letter to a view: as in many pages. Not while something is written. */
+function followKeys(): void {
+  let before = '';
+  addEventListener('keydown', (event) => {
+    const { key, target, ctrlKey, metaKey, altKey } = event;
+    if (
+      ctrlKey ||
+      metaKey ||
+      altKey ||
+      (target as Element).matches('input:not([type=checkbox],[type=radio]),textarea,select')
+    )
+      return;
+    const to = before === 'g' ? { r: 'runs', c: 'compare', s: 'start' }[key] : undefined;
+    before = key;
+    if (to !== undefined) location.hash = addressOf(to);
+    else if (key === '/' && view instanceof RunsView) {
+      event.preventDefault();
+      view.focusFilter();
+    }
+  });
+}
+
 followWidth(() => view?.redraw?.());
 addEventListener('hashchange', show);
 document.addEventListener('visibilitychange', connect);
 chooseTheme();
+followKeys();
 show();

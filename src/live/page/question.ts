@@ -1,13 +1,18 @@
 import { make } from '../../report/page/controls.ts';
 
 /** Asks; escape is a no. */
-export function confirmed(title: string, text: string, yes: string): Promise<boolean> {
+export function confirmed(title: string, text: string, yes: string, details = ''): Promise<boolean> {
   const dialog = document.querySelector<HTMLDialogElement>('#question')!;
   const [no, go] = [
     make('button', { type: 'button' }, 'Cancel'),
     make('button', { type: 'button', className: 'danger' }, yes),
   ];
-  dialog.replaceChildren(make('h3', {}, title), make('p', {}, text), make('div', { className: 'tools' }, no, go));
+  dialog.replaceChildren(
+    make('h3', {}, title),
+    make('p', {}, text),
+    ...(details === '' ? [] : [make('pre', {}, details)]),
+    make('div', { className: 'tools' }, no, go),
+  );
   return new Promise((done) => {
     const close = (sure: boolean) => {
       dialog.close();

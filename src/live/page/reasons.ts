@@ -10,23 +10,40 @@ export interface DealtShares {
   readonly totals: readonly number[] | null;
 }
 
-const meanOf = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+/** A number of one replica beside the same of all. */
+export interface Placing {
+  readonly name: string;
+  readonly own: string;
+  readonly mean: string;
+  readonly place: string;
+  /** Whether it is among the worst. */
+  readonly bad: boolean;
+}
 
-/** Its own value among those of all: the mean of all, and how many are worse off. */
-function standing(values: Column | null, replica: number, worse: 'low' | 'high') {
+const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
+const meanOf = (values: readonly number[]) => sum(values) / values.length;
+const inWhole = (share: number) => `${Math.round(100 * share)} %`;
+
+interface Place {
+  readonly own: number;
+  readonly mean: number;
+  /** How many are worse off, and how many there are. */
+  readonly behind: number;
+  readonly of: number;
+}
+
+function placeOf(values: Column | null, replica: number, worse: 'low' | 'high'): Place | undefined {
   const own = values?.[replica];
   if (values === null || own === null || own === undefined) return undefined;
   const there = values.filter((value) => value !== null);
-  const below = there.filter((value) => (worse === 'low' ? value < own : value > own)).length;
-  return { own, mean: meanOf(there), behind: below, of: there.length };
+  const behind = there.filter((value) => (worse === 'low' ? value < own : value > own)).length;
+  return { own, mean: meanOf(there), behind, of: there.length };
 }
 
-const place = ({ behind, of }: { readonly behind: number; readonly of: number }) =>
-  behind === 0
-    ? 'the furthest behind'
-    : behind + 1 === of
-      ? 'the best'
-      : `${number(behind)} of ${number(of - 1)} others are further behind`;
+function placeText({ behind, of }: Place): string {
+  if (behind === 0) return 'last';
+  return behind + 1 === of ? 'first' : `${number(of - behind)} of ${number(of)}`;
+}
 
 /** Whom a replica hears in a round, as far as edges are drawn. */
 export function neighboursOf({ edges, directed }: NetworkRound, replica: number): number[] {
@@ -39,61 +56,140 @@ export function neighboursOf({ edges, directed }: NetworkRound, replica: number)
   return [...found].sort((a, b) => a - b);
 }
 
-function classes(counts: readonly (readonly number[])[], replica: number): string[] {
-  const own = counts[replica];
-  if (own === undefined) return [];
-  const total = own.reduce((sum, count) => sum + count, 0);
-  const all = counts.reduce(
-    (sum, row) => sum.map((count, c) => count + row[c]!),
-    new Array<number>(own.length).fill(0),
-  );
-  const whole = all.reduce((sum, count) => sum + count, 0);
-  const skew = own.reduce((sum, count, c) => sum + Math.abs(count / total - all[c]! / whole), 0) / 2;
+/** All samples, class by class. */
+export const allOf = (counts: readonly (readonly number[])[]): number[] =>
+  counts[0]!.map((_, c) => sum(counts.map((row) => row[c]!)));
+
+/** What the data of a replica are like: how many of its samples would have to be of other classes to be like all. */
+function dealt(counts: readonly (readonly number[])[], replica: number) {
+  const own = counts[replica]!;
+  const all = allOf(counts);
+  const [total, whole] = [sum(own), sum(all)];
+  const unlike = sum(own.map((count, c) => Math.abs(count / total - all[c]! / whole))) / 2;
   const most = own.map((count, c) => ({ c, share: count / total })).sort((a, b) => b.share - a.share);
-  const named = most
-    .slice(0, 3)
-    .filter(({ share }) => share > 0)
-    .map(({ c, share }) => `class ${c} ${Math.round(100 * share)} %`);
+  const named = most.filter(({ share }) => share > 0.05).slice(0, 3);
   const none = own.filter((count) => count === 0).length;
-  return [
-    `Its data: ${number(total)} samples, mostly ${named.join(', ')}${none > 0 ? `; none of ${none} of ${own.length} classes` : ''}.`,
-    skew > 0.35
-      ? `They are unlike those of all (${Math.round(100 * skew)} % would have to change): it learns its own classes, and what it lacks it can learn only from its neighbours.`
-      : `They are much like those of all: they are not why it differs.`,
-  ];
+  return {
+    total,
+    mean: whole / counts.length,
+    unlike,
+    words: `mostly ${named.map(({ c, share }) => `class ${c} (${inWhole(share)})`).join(', ')}${none > 0 ? `, none of ${none} of ${own.length} classes` : ''}`,
+  };
 }
 
-/** What is known of one replica, in sentences: how it does, how far it is, whom it hears, what it learns from. */
+const deviation = (values: readonly number[]) => {
+  const mean = meanOf(values);
+  return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)));
+};
+
+/** The step since which it has been worse than the mean all the time; undefined if it was so from the first on. */
+function behindSince(
+  frames: readonly ReplicaFrame[],
+  replica: number,
+  of: (frame: ReplicaFrame) => Column | null,
+  worse: 'low' | 'high',
+) {
+  const was = frames.findLastIndex((frame) => {
+    const at = placeOf(of(frame), replica, worse);
+    return at !== undefined && (worse === 'low' ? at.own >= at.mean : at.own <= at.mean);
+  });
+  return was < 0 ? undefined : frames[was + 1]?.step;
+}
+
+/** From here on data count as unlike those of all. */
+const muchUnlike = 0.35;
+
+/** What is known of one replica: how it stands beside the others, and what may be behind it. */
 export function reasons(
+  frames: readonly ReplicaFrame[],
   frame: ReplicaFrame,
   round: NetworkRound,
   replica: number,
-  picked: boolean,
   { counts, totals }: DealtShares,
 ) {
   const neighbours = neighboursOf(round, replica);
-  const accuracy = standing(frame.testAccuracy, replica, 'low');
-  const loss = standing(frame.loss, replica, 'high');
-  const distance = standing(frame.distance, replica, 'high');
-  const lines: string[] = [];
-  if (accuracy !== undefined)
-    lines.push(`Test accuracy ${percent(accuracy.own)}, mean of all ${percent(accuracy.mean)}: ${place(accuracy)}.`);
-  if (loss !== undefined)
-    lines.push(
-      `Training loss on its own batch ${short(loss.own)}, mean of all ${short(loss.mean)}: ${loss.own < loss.mean && accuracy !== undefined && accuracy.own < accuracy.mean ? 'it does well on its own data, though not on the test data.' : `${place(loss)}.`}`,
-    );
-  if (distance !== undefined && distance.mean > 0)
-    lines.push(
-      `Distance to the mean ${short(distance.own)}, ${short(distance.own / distance.mean)} times that of all: ${place(distance)}.`,
-    );
-  else if (distance !== undefined) lines.push('All replicas are equal.');
-  const near = neighbours.flatMap((i) => frame.testAccuracy?.[i] ?? []);
-  if (near.length > 0 && accuracy !== undefined)
-    lines.push(
-      `Those it hears have ${percent(meanOf(near))} on average${meanOf(near) < accuracy.mean ? ': they are behind as well' : ''}.`,
-    );
-  if (counts !== null) lines.push(...classes(counts, replica));
-  else if (totals?.[replica] !== undefined) lines.push(`It learns from ${number(totals[replica]!)} tokens.`);
-  if (frame.loss[replica] === null) lines.push('It is lost, or was not measured.');
-  return { title: picked ? `Replica ${replica}` : `Furthest behind: replica ${replica}`, lines, neighbours };
+  const accuracy = placeOf(frame.testAccuracy, replica, 'low');
+  const testLoss = placeOf(frame.testLoss, replica, 'high');
+  const loss = placeOf(frame.loss, replica, 'high');
+  const distance = placeOf(frame.distance, replica, 'high');
+  const scores = (at: ReplicaFrame) =>
+    accuracy !== undefined ? at.testAccuracy : testLoss !== undefined ? at.testLoss : at.loss;
+  const near = neighbours.flatMap((i) => scores(frame)?.[i] ?? []);
+  const data = counts?.[replica] === undefined ? undefined : dealt(counts, replica);
+  const score = accuracy ?? testLoss ?? loss;
+  const behind = score !== undefined && score.behind < score.of / 2 && score.own !== score.mean;
+
+  const table: Placing[] = [];
+  const add = (name: string, at: Place | undefined, text: (value: number) => string) => {
+    if (at === undefined) return;
+    table.push({
+      name,
+      own: text(at.own),
+      mean: text(at.mean),
+      place: placeText(at),
+      bad: at.of > 3 && at.behind < at.of / 8,
+    });
+  };
+  add('test accuracy', accuracy, percent);
+  if (accuracy === undefined) add('test loss', testLoss, short);
+  add('loss on its own batch', loss, short);
+  add('distance to the mean', distance, short);
+  if (near.length > 0)
+    table.push({
+      name: 'those it hears',
+      own: (accuracy === undefined ? short : percent)(meanOf(near)),
+      mean: (accuracy === undefined ? short : percent)(score!.mean),
+      place: '',
+      bad: false,
+    });
+  const amount = data?.total ?? totals?.[replica];
+  if (amount !== undefined)
+    table.push({
+      name: data === undefined ? 'tokens' : 'samples',
+      own: number(amount),
+      mean: number(data?.mean ?? meanOf(totals!), 4),
+      place: '',
+      bad: false,
+    });
+
+  const why: string[] = [];
+  if (score === undefined || frame.loss[replica] === null)
+    why.push('It is not there in this step, or was not measured.');
+  else if (behind) {
+    if (data !== undefined && data.unlike > muchUnlike)
+      why.push(
+        `Its data are unlike those of all: ${data.words}. ${inWhole(data.unlike)} of them would have to change. What it lacks it can learn from its neighbours alone.`,
+      );
+    if (data !== undefined && data.total < data.mean / 2)
+      why.push(`It has few data: ${number(data.total)} samples, others ${number(data.mean, 3)} on average.`);
+    const all = (scores(frame) ?? []).filter((value) => value !== null);
+    const off = near.length === 0 ? 0 : (accuracy === undefined ? 1 : -1) * (meanOf(near) - score.mean);
+    // By less than what is usual among the replicas they differ by chance.
+    if (off > 0.5 * deviation(all))
+      why.push(
+        `${neighbours.length === 1 ? 'The one it hears is' : 'Those it hears are'} behind as well: what better ones know comes to it over several steps.`,
+      );
+    if (neighbours.length === 0) why.push('It hears nobody in this round.');
+    if (distance !== undefined && distance.mean > 0 && distance.own > 1.5 * distance.mean)
+      why.push(
+        `It is ${short(distance.own / distance.mean)} times as far from the mean as others: averaging does not bring it back.`,
+      );
+    if (loss !== undefined && accuracy !== undefined && loss.own < 0.8 * loss.mean)
+      why.push('It does well on its own batches, which are not like the test data.');
+    if (why.length === 0)
+      why.push(
+        data === undefined
+          ? 'Nothing stands out among those it hears and in its distance to the mean.'
+          : 'Nothing stands out: its data, those it hears and its distance are like those of others.',
+      );
+    const until = frames.filter(({ step }) => step <= frame.step);
+    const since = behindSince(until, replica, scores, accuracy === undefined ? 'high' : 'low');
+    if (until.length > 1)
+      why.push(
+        since === undefined
+          ? 'It has been behind the mean from the beginning.'
+          : `It has been behind the mean since step ${number(since + 1)}; before, it was not.`,
+      );
+  } else why.push('It is not behind: at least half of the others are no better.');
+  return { table, why, neighbours, behind, own: counts?.[replica] };
 }

@@ -1,89 +1,11 @@
 import { number } from '../../base/format.ts';
-import { seconds } from '../../report/figure/axis.ts';
 import { make } from '../../report/page/controls.ts';
 import type { RunRow } from '../catalogue.ts';
 import { addressOf, choose, here } from './address.ts';
-import { type Listed, write } from './ask.ts';
-import { confirmed, refused } from './question.ts';
-
-const percent = (share: number | null) => (share === null ? '–' : `${(100 * share).toFixed(2)} %`);
-const svgSpace = 'http://www.w3.org/2000/svg';
-
-function sparkline(values: readonly number[]): Node {
-  if (values.length < 2) return document.createTextNode('');
-  const [width, height] = [90, 22];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const at = (value: number, i: number) =>
-    `${((i / (values.length - 1)) * (width - 4) + 2).toFixed(1)},${(height - 2 - ((value - low) / (high - low || 1)) * (height - 4)).toFixed(1)}`;
-  const svg = document.createElementNS(svgSpace, 'svg');
-  const line = document.createElementNS(svgSpace, 'polyline');
-  for (const [key, value] of Object.entries({ width, height, 'aria-hidden': 'true' }))
-    svg.setAttribute(key, String(value));
-  line.setAttribute('points', values.map(at).join(' '));
-  svg.append(line);
-  svg.setAttribute('class', 'spark');
-  return svg;
-}
-
-export const shareDone = ({ step, steps, status }: RunRow) =>
-  status === 'complete' ? 1 : steps ? Math.min(1, step / steps) : 0;
-
-export function badge(row: RunRow): HTMLElement {
-  return make('span', { className: `badge ${row.status}` }, row.stopping ? 'stopping' : row.status);
-}
-
-export function bar(row: RunRow): HTMLElement {
-  const inner = make('span', {});
-  inner.style.width = `${(100 * shareDone(row)).toFixed(1)}%`;
-  const outer = make(
-    'span',
-    {
-      className: `meter ${row.status}`,
-      title: `${number(row.step)} of ${row.steps === null ? '?' : number(row.steps)} steps`,
-    },
-    inner,
-  );
-  return outer;
-}
-
-/** Stop, resume and delete, as far as they make sense. */
-export function buttons(row: RunRow, readOnly: boolean, gone: () => void = () => {}): HTMLElement[] {
-  if (readOnly) return [];
-  const button = (label: string, act: () => Promise<unknown>, disabled = false) => {
-    const made = make('button', { type: 'button', disabled }, label);
-    made.addEventListener('click', () => {
-      made.disabled = true;
-      act()
-        .catch(refused)
-        .finally(() => (made.disabled = false));
-    });
-    return made;
-  };
-  if (row.status === 'running')
-    return [button(row.stopping ? 'Stopping…' : 'Stop', () => write('stop', { run: row.id }), row.stopping)];
-  const remove = async () => {
-    const sure = await confirmed(
-      `Delete ${row.id}?`,
-      'Its results, events and checkpoints are gone for good.',
-      'Delete',
-    );
-    if (!sure) return;
-    await write('delete', { run: row.id });
-    gone();
-  };
-  const canResume = row.status === 'stopped' || row.status === 'interrupted';
-  return [...(canResume ? [button('Resume', () => write('resume', { run: row.id }))] : []), button('Delete', remove)];
-}
-
-const columns: readonly { readonly id: string; readonly label: string; by(row: RunRow): string | number }[] = [
-  { id: 'name', label: 'run', by: ({ id }) => id },
-  { id: 'status', label: 'state', by: ({ status }) => status },
-  { id: 'progress', label: 'progress', by: shareDone },
-  { id: 'left', label: 'left', by: ({ left, seconds }) => left ?? seconds ?? 0 },
-  { id: 'accuracy', label: 'accuracy', by: ({ accuracy }) => accuracy ?? -1 },
-  { id: 'replicas', label: 'replicas', by: ({ replicas }) => replicas },
-  { id: 'started', label: 'started', by: ({ startedAt }) => startedAt },
-];
+import type { Listed } from './ask.ts';
+import { renew } from './renew.ts';
+import { about, action, canDelete, canResume, canStop, deleteAll, meter, resumeAll, stopAll } from './row.ts';
+import { columns, RunTable } from './run-table.ts';
 
 function sorted(rows: readonly RunRow[], by: string, down: boolean): RunRow[] {
   const column = columns.find(({ id }) => id === by) ?? columns.at(-1)!;
@@ -94,20 +16,43 @@ function sorted(rows: readonly RunRow[], by: string, down: boolean): RunRow[] {
   return rows.toSorted((a, b) => (down ? -1 : 1) * compare(a, b));
 }
 
-/** All runs: filtered, sorted, seeds together if wanted; chosen ones can be compared. */
+/** What a filter looks at: every word must be in it. */
+export const searchedText = (row: RunRow) =>
+  `${row.id} ${row.task} ${row.status} ${row.method} ${row.topology} n=${row.replicas} seed=${row.seed}`.toLowerCase();
+
+/** Runs of one group, by their seeds. */
+export function together(rows: readonly RunRow[]): RunRow[][] {
+  const groups = new Map<string, RunRow[]>();
+  for (const row of rows) {
+    const group = groups.get(row.group);
+    if (group === undefined) groups.set(row.group, [row]);
+    else group.push(row);
+  }
+  return [...groups.values()].map((group) => group.sort((a, b) => a.seed - b.seed));
+}
+
+/** All runs: filtered, sorted, seeds together; chosen ones are compared, stopped, resumed or deleted. */
 export class RunsView {
-  readonly element = make('section', {});
+  readonly element = make('section', { className: 'runs-view' });
   #listed: Listed | undefined;
   readonly #filter = make('input', {
     type: 'search',
-    placeholder: 'Filter: name, task, state…',
+    placeholder: 'Filter, as in: ring n=64 running',
     value: here().chosen.get('filter') ?? '',
   });
-  readonly #group = make('input', { type: 'checkbox', checked: here().chosen.get('seeds') === 'together' });
-  readonly #picked = new Set<string>();
-  readonly #body = make('div', {});
-  readonly #compare = make('a', { className: 'button', href: '#/compare' }, 'Compare');
-  #drawn = '';
+  readonly #group = make('input', { type: 'checkbox', checked: here().chosen.get('seeds') !== 'apart' });
+  readonly #states = make('div', { className: 'states' });
+  readonly #chosen = make('div', { className: 'chosen' });
+  readonly #lists = make('div', { className: 'lists' });
+  readonly #table = new RunTable({
+    toggle: (what, ids, on) => this.#toggle(what, ids, on),
+    sort: (by, down) => {
+      choose({ sort: by, order: down ? 'down' : 'up' });
+      this.#draw();
+    },
+  });
+  readonly #foot = make('p', { className: 'hint' });
+  readonly #empty = make('div', { className: 'card empty-list', hidden: true });
 
   constructor() {
     this.#filter.setAttribute('aria-label', 'Filter the runs');
@@ -116,17 +61,25 @@ export class RunsView {
       this.#draw();
     });
     this.#group.addEventListener('change', () => {
-      choose({ seeds: this.#group.checked ? 'together' : '' });
+      choose({ seeds: this.#group.checked ? '' : 'apart' });
       this.#draw();
     });
     const tools = make(
       'div',
       { className: 'tools' },
       this.#filter,
-      make('label', {}, this.#group, ' seeds together'),
-      this.#compare,
+      this.#states,
+      make('label', { className: 'check-label' }, this.#group, 'seeds together'),
+      this.#chosen,
     );
-    this.element.append(make('h1', {}, 'Runs'), tools, this.#body);
+    this.element.append(
+      make('h1', { className: 'unseen' }, 'Runs'),
+      this.#lists,
+      tools,
+      this.#empty,
+      this.#table.element,
+      this.#foot,
+    );
   }
 
   list(listed: Listed): void {
@@ -134,116 +87,135 @@ export class RunsView {
     this.#draw();
   }
 
+  focusFilter(): void {
+    this.#filter.focus();
+  }
+
+  #ids(key: string): Set<string> {
+    return new Set((here().chosen.get(key) ?? '').split(',').filter(Boolean));
+  }
+
+  #toggle(key: string, ids: readonly string[], on: boolean): void {
+    const all = this.#ids(key);
+    for (const id of ids) on ? all.add(id) : all.delete(id);
+    choose({ [key]: [...all].join(',') });
+    this.#draw();
+  }
+
   #draw(): void {
     if (this.#listed === undefined) return;
     const { runs, root, readOnly } = this.#listed;
     const words = this.#filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const text = (row: RunRow) =>
-      `${row.id} ${row.task} ${row.status} ${row.method} n=${row.replicas} seed=${row.seed}`.toLowerCase();
     const { chosen } = here();
     const [by, down] = [chosen.get('sort') ?? 'started', (chosen.get('order') ?? 'down') === 'down'];
     const rows = sorted(
-      runs.filter((row) => words.every((word) => text(row).includes(word))),
+      runs.filter((row) => words.every((word) => searchedText(row).includes(word))),
       by,
       down,
     );
-    const drawn = JSON.stringify([rows, words, by, down, this.#group.checked, [...this.#picked]]);
-    if (drawn === this.#drawn) return;
-    this.#drawn = drawn;
-    this.#showPicked();
-    if (runs.length === 0) {
-      this.#body.replaceChildren(
+    this.#drawLists();
+    this.#drawStates(runs);
+    this.#drawChosen(rows);
+    this.#empty.hidden = runs.length > 0;
+    this.#table.element.hidden = rows.length === 0;
+    if (runs.length === 0 && this.#empty.childElementCount === 0)
+      this.#empty.append(
+        make('p', {}, `There are no runs in ${root} yet.`),
+        make('p', {}, make('a', { className: 'button', href: '#/start' }, 'Start the first one')),
+        make('p', { className: 'hint' }, 'or, in a terminal: npx dbench compare. It shows up here by itself.'),
+      );
+    const groups = this.#group.checked ? together(rows) : rows.map((row) => [row]);
+    const [picked, open] = [this.#ids('picked'), this.#ids('open')];
+    this.#table.draw(groups, { by, down, picked, open, readOnly });
+    this.#foot.textContent =
+      runs.length === 0
+        ? ''
+        : `${rows.length === runs.length ? '' : `${number(rows.length)} of `}${number(runs.length)} run${runs.length === 1 ? '' : 's'} in ${root}`;
+  }
+
+  /** Comparisons and sweeps as a whole: what is still to come has no row. */
+  #drawLists(): void {
+    const { lists, jobs } = this.#listed!;
+    const waiting = jobs.filter(({ state }) => state === 'waiting').length;
+    const cards = lists.map(({ title, total, ended, run, left }) =>
+      make(
+        'div',
+        { className: 'card list' },
+        make('strong', {}, title),
+        meter(ended / total, 'running', `${ended} of ${total} runs done`),
         make(
-          'p',
-          { className: 'card' },
-          `There are no runs in ${root} yet. `,
-          make('a', { href: '#/start' }, 'Start one'),
+          'span',
+          {},
+          run === null
+            ? `${number(ended)} of ${number(total)} runs done`
+            : `run ${number(ended + 1)} of ${number(total)}: `,
+          ...(run === null ? [] : [make('a', { href: addressOf('run', run) }, run)]),
         ),
-      );
-      return;
-    }
-    const head = columns.map(({ id, label }) => {
-      const button = make(
-        'button',
-        { type: 'button', className: 'sort' },
-        `${label}${by === id ? (down ? ' ↓' : ' ↑') : ''}`,
-      );
-      button.addEventListener('click', () => {
-        choose({ sort: id, order: by === id && down ? 'up' : 'down' });
-        this.#draw();
-      });
-      return make('th', { scope: 'col' }, button);
-    });
-    const body = this.#group.checked ? this.#grouped(rows, readOnly) : rows.map((row) => this.#row(row, readOnly));
-    const focused = document.activeElement instanceof HTMLElement ? document.activeElement.dataset.key : undefined;
-    const table = make(
-      'table',
-      {},
-      make('thead', {}, make('tr', {}, make('th', {}), ...head, make('th', {}), make('th', {}))),
-      make('tbody', {}, ...body),
+        make('span', { className: 'muted' }, left === null ? '' : `all in about ${about(left)}`),
+      ),
     );
-    this.#body.replaceChildren(
-      make('div', { className: 'card scroll' }, table),
-      make('p', { className: 'hint' }, `${number(rows.length)} of ${number(runs.length)} runs in ${root}`),
-    );
-    if (focused !== undefined) this.#body.querySelector<HTMLElement>(`[data-key="${CSS.escape(focused)}"]`)?.focus();
+    const queued =
+      waiting === 0
+        ? []
+        : [make('p', { className: 'hint' }, make('a', { href: '#/start' }, `${waiting} more in the queue`))];
+    renew(this.#lists, JSON.stringify([lists, waiting]), () => [...cards, ...queued]);
   }
 
-  #grouped(rows: readonly RunRow[], readOnly: boolean): HTMLElement[] {
-    const groups = new Map<string, RunRow[]>();
-    for (const row of rows) groups.set(row.group, [...(groups.get(row.group) ?? []), row]);
-    return [...groups.values()].flatMap((group) => {
-      if (group.length === 1) return [this.#row(group[0]!, readOnly)];
-      const scores = group.flatMap(({ accuracy }) => accuracy ?? []);
-      const mean = scores.length === 0 ? null : scores.reduce((sum, each) => sum + each, 0) / scores.length;
-      const head = make(
-        'tr',
-        { className: 'scale' },
-        make(
-          'th',
-          { colSpan: 10 },
-          `${group[0]!.name}, n = ${group[0]!.replicas}: ${group.length} seeds, mean accuracy ${percent(mean)}`,
-        ),
-      );
-      return [head, ...group.map((row) => this.#row(row, readOnly))];
-    });
-  }
-
-  #row(row: RunRow, readOnly: boolean): HTMLElement {
-    const pick = make('input', { type: 'checkbox', checked: this.#picked.has(row.id) });
-    pick.setAttribute('aria-label', `Compare ${row.id}`);
-    pick.dataset.key = `pick ${row.id}`;
-    pick.addEventListener('change', () => {
-      pick.checked ? this.#picked.add(row.id) : this.#picked.delete(row.id);
-      this.#showPicked();
-    });
-    const link = make('a', { href: addressOf('run', row.id) }, row.name);
-    link.dataset.key = row.id;
-    const time = row.left !== null ? seconds(row.left) : row.seconds !== null ? `took ${seconds(row.seconds)}` : '–';
-    const cells: (Node | string)[][] = [
-      [badge(row), ...(row.host === null ? [] : [` on ${row.host}`])],
-      [bar(row)],
-      [time],
-      [percent(row.accuracy)],
-      [number(row.replicas)],
-      [row.startedAt.slice(0, 16).replace('T', ' ')],
-      [sparkline(row.curve)],
-      buttons(row, readOnly),
-    ];
-    const name = make(
-      'th',
-      { scope: 'row' },
-      link,
-      make('small', {}, row.id.slice(row.name.length + 1), ` · seed ${row.seed} · ${row.task}`),
+  /** How many there are of each state; a click shows these alone. */
+  #drawStates(runs: readonly RunRow[]): void {
+    const counts = new Map<string, number>();
+    for (const { status } of runs) counts.set(status, (counts.get(status) ?? 0) + 1);
+    const order = ['running', 'stopped', 'interrupted', 'diverged', 'complete'];
+    const states = order.filter((status) => counts.has(status));
+    const words = this.#filter.value.toLowerCase().split(/\s+/);
+    const text = JSON.stringify([states.map((status) => counts.get(status)), states, words]);
+    if (this.#states.dataset.text === text) return;
+    this.#states.dataset.text = text;
+    const focused = this.#states.contains(document.activeElement) ? document.activeElement!.textContent : null;
+    this.#states.replaceChildren(
+      ...states.map((status) => {
+        const on = words.includes(status);
+        const button = make(
+          'button',
+          { type: 'button', className: `state ${status}` },
+          `${number(counts.get(status)!)} ${status}`,
+        );
+        button.setAttribute('aria-pressed', String(on));
+        button.addEventListener('click', () => {
+          const others = words.filter((word) => word !== '' && !order.includes(word));
+          this.#filter.value = [...others, ...(on ? [] : [status])].join(' ');
+          choose({ filter: this.#filter.value });
+          this.#draw();
+        });
+        return button;
+      }),
     );
-    if (row.reason !== null) name.append(make('small', { className: 'bad' }, row.reason));
-    return make('tr', {}, make('td', {}, pick), name, ...cells.map((cell) => make('td', {}, ...cell)));
+    for (const button of this.#states.querySelectorAll('button')) if (button.textContent === focused) button.focus();
   }
 
-  #showPicked(): void {
-    const picked = [...this.#picked];
-    this.#compare.href = addressOf('compare', '', { runs: picked.join(',') });
-    this.#compare.textContent = picked.length === 0 ? 'Compare' : `Compare ${picked.length}`;
-    this.#compare.classList.toggle('off', picked.length === 0);
+  /** What can be done with the runs that are ticked. */
+  #drawChosen(shown: readonly RunRow[]): void {
+    const { runs, readOnly } = this.#listed!;
+    const picked = this.#ids('picked');
+    const rows = runs.filter(({ id }) => picked.has(id));
+    const text = JSON.stringify([rows.map(({ id, status, stopping }) => [id, status, stopping]), shown.length > 0]);
+    renew(this.#chosen, text, () => {
+      const hint = `Tick runs to compare${readOnly ? '' : ', stop or delete'} them.`;
+      if (rows.length === 0) return shown.length === 0 ? [] : [make('span', { className: 'muted' }, hint)];
+      const clear = () => this.#toggle('picked', [...picked], false);
+      const some = (can: (row: RunRow) => boolean, label: string, act: () => Promise<unknown>) =>
+        readOnly || !rows.some(can) ? [] : [action(label, act)];
+      const none = make('button', { type: 'button', className: 'quiet' }, 'Clear');
+      none.addEventListener('click', clear);
+      const all = rows.map(({ id }) => id).join(',');
+      return [
+        make('span', { className: 'muted' }, `${number(rows.length)} ticked`),
+        make('a', { className: 'button', href: addressOf('compare', '', { runs: all }) }, 'Compare'),
+        ...some(canStop, 'Stop', () => stopAll(rows)),
+        ...some(canResume, 'Resume', () => resumeAll(rows)),
+        ...some(canDelete, 'Delete…', () => deleteAll(rows).then((done) => done && clear())),
+        none,
+      ];
+    });
   }
 }

@@ -32,13 +32,21 @@ const quantities: Readonly<
       readonly worse: 'low' | 'high';
       of(frame: ReplicaFrame): Column | null;
       text(value: number): string;
+      /** On an axis. */
+      axis(value: number): string;
     }
   >
 > = {
-  accuracy: { label: 'test accuracy', worse: 'low', of: (frame) => frame.testAccuracy, text: percent },
-  testLoss: { label: 'test loss', worse: 'high', of: (frame) => frame.testLoss, text: short },
-  loss: { label: 'training loss', worse: 'high', of: (frame) => frame.loss, text: short },
-  distance: { label: 'distance to the mean', worse: 'high', of: (frame) => frame.distance, text: short },
+  accuracy: {
+    label: 'test accuracy',
+    worse: 'low',
+    of: (frame) => frame.testAccuracy,
+    text: percent,
+    axis: (share) => `${number(100 * share, 3)} %`,
+  },
+  testLoss: { label: 'test loss', worse: 'high', of: (frame) => frame.testLoss, text: short, axis: tick },
+  loss: { label: 'training loss', worse: 'high', of: (frame) => frame.loss, text: short, axis: tick },
+  distance: { label: 'distance to the mean', worse: 'high', of: (frame) => frame.distance, text: short, axis: tick },
 };
 
 export function quantityOf(choice: string, tensors: readonly { readonly name: string }[]) {
@@ -50,6 +58,7 @@ export function quantityOf(choice: string, tensors: readonly { readonly name: st
     worse: 'high' as const,
     of: (frame: ReplicaFrame) => frame.norms?.[tensor] ?? null,
     text: short,
+    axis: tick,
   };
 }
 
@@ -88,14 +97,17 @@ interface Placed {
   position(i: number): { readonly x: number; readonly y: number };
   edge(from: number, to: number): string;
   readonly size: number;
+  readonly height: number;
 }
 
 /** On the grid that a topology has, otherwise on a circle. */
 function layout(n: number, { columns }: NetworkRound, side: number): Placed {
   const [centre, radius] = [{ x: side / 2, y: side / 2 }, side / 2 - 26];
   if (columns !== null) {
-    const grid = gridOf(n, columns, centre, radius);
+    const height = Math.min(side, ((n / columns) * 2 * radius) / Math.max(n / columns, columns) + 40);
+    const grid = gridOf(n, columns, { x: side / 2, y: height / 2 }, radius);
     return {
+      height,
       position: grid.position,
       edge: (i, j) => gridEdge(grid, [i, j]),
       size: Math.min(12, Math.max(1.8, 0.3 * grid.spacing)),
@@ -103,6 +115,7 @@ function layout(n: number, { columns }: NetworkRound, side: number): Placed {
   }
   const straight = n <= 16;
   return {
+    height: side,
     position: (i) => place(i, n, centre, radius),
     edge(i, j) {
       const [a, b] = [place(i, n, centre, radius), place(j, n, centre, radius)];
@@ -117,7 +130,7 @@ function layout(n: number, { columns }: NetworkRound, side: number): Placed {
 const levels = 12;
 
 function drawEdges(
-  { edges, all }: NetworkRound,
+  { edges, all, columns }: NetworkRound,
   distances: Column | null,
   at: Placed,
   frame: Frame,
@@ -139,7 +152,8 @@ function drawEdges(
   }
   const drawn = (those: Map<string, string>, look: object) =>
     [...those].map(([stroke, d]) => element(frame.document, 'path', { d, stroke, fill: 'none', ...look }));
-  const faint = Math.min(0.8, Math.max(0.08, 130 / Math.max(1, all)));
+  // Those of a grid do not cross.
+  const faint = Math.min(0.8, Math.max(columns === null ? 0.12 : 0.4, 130 / Math.max(1, all)));
   return element(
     frame.document,
     'g',
@@ -290,10 +304,14 @@ export function drawNetworkFrame(
       { transform: `translate(${left.toFixed(1)} ${top})` },
       drawEdges(round, shown.edges, at, frame, selected),
       element(document, 'g', { class: 'nodes', 'aria-label': 'dot' }, ...nodes, ...ring),
-      ...(n > 64 ? [] : values.map((_, i) => numbered(i, n, round, at, side, frame))),
+      ...(n > 64
+        ? []
+        : values.map((_, i) =>
+            numbered(i, n, round, i === selected ? { ...at, size: at.size * 1.6 } : at, side, frame),
+          )),
     ),
   ];
-  const height = top + side;
+  const height = top + at.height;
   const look = { 'font-size': fontSize, 'font-family': fontFamily, color: theme.ink };
   return element(
     document,

@@ -1,0 +1,124 @@
+import type { quantityOf } from '../../report/figure/network.ts';
+import { drawCourse, drawShares } from '../../report/figure/replica.ts';
+import { make } from '../../report/page/controls.ts';
+import type { NetworkRound, ReplicaFrame } from '../../report/report.ts';
+import { read } from './ask.ts';
+import { theme } from './figures.ts';
+import { allOf, type DealtShares, type Placing, reasons } from './reasons.ts';
+
+const nothing: DealtShares = { counts: null, totals: null };
+/** More of those it hears are only counted. */
+const mostNamed = 24;
+
+/** What is looked at: a replica at a step. */
+export interface Looked {
+  readonly replica: number;
+  /** Chosen by the reader, rather than the one that is furthest behind. */
+  readonly picked: boolean;
+  readonly frame: ReplicaFrame;
+  readonly round: NetworkRound;
+  readonly frames: readonly ReplicaFrame[];
+  readonly quantity: ReturnType<typeof quantityOf>;
+}
+
+function tableOf(standings: readonly Placing[], replica: number): HTMLElement {
+  const head = ['', `replica ${replica}`, 'mean of all', 'place'].map((text) => make('th', { scope: 'col' }, text));
+  const rows = standings.map(({ name, own, mean, place, bad }) =>
+    make(
+      'tr',
+      {},
+      make('th', { scope: 'row' }, name),
+      make('td', { className: bad ? 'worse' : '' }, own),
+      make('td', {}, mean),
+      make('td', {}, place),
+    ),
+  );
+  return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows));
+}
+
+/** One replica: what may be why it is where it is, how it stands beside the others, over time, and what it learns from. */
+export class ReplicaPanel {
+  readonly element = make('div', { className: 'side' });
+  readonly #id: string;
+  readonly #select: (replica: number) => void;
+  readonly #title = make('h4', {});
+  readonly #why = make('ul', { className: 'why' });
+  readonly #table = make('div', {});
+  readonly #course = make('div', { className: 'drawing small' });
+  readonly #shares = make('div', { className: 'drawing small', hidden: true });
+  readonly #sharesTitle = make('h5', { hidden: true }, 'What it learns from; the lines are what all have');
+  readonly #hears = make('p', { className: 'hears' });
+  #dealt: DealtShares | undefined;
+  #asked = false;
+  #looked: Looked | undefined;
+  #told = '';
+
+  constructor(id: string, select: (replica: number) => void) {
+    this.#id = id;
+    this.#select = select;
+    this.element.append(
+      this.#title,
+      this.#why,
+      this.#table,
+      this.#hears,
+      this.#course,
+      this.#sharesTitle,
+      this.#shares,
+    );
+  }
+
+  show(looked: Looked): void {
+    this.#looked = looked;
+    if (!this.#asked) {
+      this.#asked = true;
+      void read<DealtShares>('shares', { run: this.#id })
+        .catch(() => nothing)
+        .then((dealt) => {
+          this.#dealt = dealt;
+          if (this.#looked !== undefined) this.show(this.#looked);
+        });
+    }
+    const { replica, picked, frame, round, frames, quantity } = looked;
+    const { table, why, neighbours, behind, own } = reasons(frames, frame, round, replica, this.#dealt ?? nothing);
+    this.#title.textContent = picked
+      ? `Replica ${replica}${behind ? ': why is it behind?' : ''}`
+      : `Replica ${replica} is furthest behind. Why?`;
+    this.#why.replaceChildren(...why.map((line) => make('li', {}, line)));
+    this.#table.replaceChildren(tableOf(table, replica));
+    this.#tellHears(neighbours);
+    const look = (place: HTMLElement) => ({
+      document,
+      width: Math.max(240, Math.floor(place.clientWidth)),
+      theme: theme(),
+      still: false,
+    });
+    this.#course.replaceChildren(
+      drawCourse(frames, quantity, replica, frame.step, look(this.#course)) as unknown as Node,
+    );
+    const known = own !== undefined && own.length > 1;
+    this.#shares.hidden = this.#sharesTitle.hidden = !known;
+    const shown = `${replica} ${theme().name} ${this.#shares.clientWidth}`;
+    if (!known || this.#shares.dataset.shown === shown) return;
+    this.#shares.dataset.shown = shown;
+    this.#shares.replaceChildren(drawShares(own, allOf(this.#dealt!.counts!), look(this.#shares)) as unknown as Node);
+  }
+
+  /** Left alone while nothing changes, with its focus. */
+  #tellHears(neighbours: readonly number[]): void {
+    const text = neighbours.join();
+    if (text === this.#told && this.#hears.childNodes.length > 0) return;
+    this.#told = text;
+    const links = neighbours.slice(0, mostNamed).map((i) => {
+      const button = make('button', { type: 'button', className: 'link' }, String(i));
+      button.setAttribute('aria-label', `Look at replica ${i}`);
+      button.addEventListener('click', () => this.#select(i));
+      return button;
+    });
+    const more = neighbours.length > mostNamed ? [` and ${neighbours.length - mostNamed} more`] : [];
+    this.#hears.replaceChildren(
+      neighbours.length === 0 ? 'It hears nobody in this round.' : 'Hears in this round: ',
+      ...links,
+      ...more,
+    );
+  }
+}

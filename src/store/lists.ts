@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { makeFolder, parseJson, readText, writeWhole } from '../base/file.ts';
+import { readLock, writeLock } from '../base/lock.ts';
+
+/** A comparison or sweep that a command is carrying out, told beside its runs: those that are still to come have no folder. */
+const listSchema = z.object({
+  title: z.string(),
+  startedAt: z.string(),
+  total: z.int().min(1),
+  /** Runs that have ended, and how long those that this command carried out took together. */
+  ended: z.int().min(0),
+  timed: z.int().min(0),
+  seconds: z.number().min(0),
+  /** The run that is going on. */
+  run: z.string().nullable(),
+});
+
+export type RunList = Readonly<z.output<typeof listSchema>>;
+
+const folderOf = (root: string) => join(root, '.lists');
+
+/** Tells a list from now on; `close` takes it back. What cannot be written is not told: nothing depends on it. */
+export class ListNote {
+  readonly #path: string;
+  readonly #release: () => void;
+  #list: RunList;
+
+  constructor(root: string, title: string, total: number) {
+    const startedAt = new Date().toISOString();
+    this.#list = { title, startedAt, total, ended: 0, timed: 0, seconds: 0, run: null };
+    this.#path = join(folderOf(root), randomBytes(6).toString('hex'));
+    let release = () => {};
+    try {
+      makeFolder(folderOf(root));
+      for (const left of listsIn(root)) if (!left.held) remove(left.path);
+      release = writeLock(`${this.#path}.lock`);
+    } catch {
+      // As said.
+    }
+    this.#release = release;
+    this.tell({});
+  }
+
+  get list(): RunList {
+    return this.#list;
+  }
+
+  tell(changes: Partial<RunList>): void {
+    this.#list = { ...this.#list, ...changes };
+    try {
+      writeWhole(`${this.#path}.json`, JSON.stringify(this.#list));
+    } catch {
+      // As said.
+    }
+  }
+
+  close(): void {
+    this.#release();
+    remove(this.#path);
+  }
+}
+
+function remove(path: string): void {
+  for (const ending of ['json', 'lock']) rmSync(`${path}.${ending}`, { force: true });
+}
+
+/** All that were told, those of killed commands included. */
+function listsIn(root: string): { readonly path: string; readonly held: boolean }[] {
+  let names: string[];
+  try {
+    names = readdirSync(folderOf(root));
+  } catch {
+    return [];
+  }
+  const paths = names.flatMap((name) => (name.endsWith('.json') ? [join(folderOf(root), name.slice(0, -5))] : []));
+  return paths.map((path) => ({ path, held: readLock(`${path}.lock`)?.held === true }));
+}
+
+/** The lists that are being carried out, the oldest first. */
+export function runningLists(root: string): RunList[] {
+  const found = listsIn(root).flatMap(({ path, held }) => {
+    if (!held) return [];
+    try {
+      const parsed = listSchema.safeParse(parseJson(readText(`${path}.json`, 'list')));
+      return parsed.success ? [parsed.data] : [];
+    } catch {
+      // It ended at this moment.
+      return [];
+    }
+  });
+  return found.sort((a, b) => a.startedAt.localeCompare(b.startedAt));
+}
