@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { suggest, UserError } from '../base/error.ts';
 import { ownFile } from './own.ts';
 import { parseLibsvm } from './sets/libsvm.ts';
-import { readArrays } from './sets/numpy.ts';
+import { readArrays } from './sets/numpy/pair.ts';
 import { textIn } from './sets/text.ts';
 import { type ColumnFacts, isTable, type TextColumn, withTable } from './table/table.ts';
 

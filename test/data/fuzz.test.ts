@@ -6,7 +6,7 @@ import { Random } from '../../src/base/random.ts';
 import { samplesIn, survives } from './mutated.ts';
 
 /** By hand as many as wanted: npx tsx scripts/fuzz-data.ts 100000. Tables take a database each. */
-const count = (name: string) => (/np[yz]$/.test(name) ? 700 : 20);
+const count = (name: string) => (/np[yz]$/.test(name) ? 500 : 10);
 
 it('damaged files of users are refused in a sentence, or read', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dbench-fuzz-data-'));

@@ -45,7 +45,12 @@ const node = (op_type: string, input: string[], output: string[], more: Partial<
 });
 
 /** A file with a dense layer from [batch, 2] to three classes. */
-function small(nodes: readonly NodeProto[], weight: Partial<TensorProto> & object = {}, opset = 17): Uint8Array {
+function small(
+  nodes: readonly NodeProto[],
+  weight: Partial<TensorProto> & object = {},
+  opset = 17,
+  others: readonly TensorProto[] = [],
+): Uint8Array {
   const raw_data = new Uint8Array(Float32Array.of(1, 2, 3, 4, 5, 6).buffer);
   const type = (dims: readonly number[]) => ({
     tensor_type: { elem_type: 1, shape: { dim: dims.map((dim_value) => ({ dim_value })) } },
@@ -57,7 +62,7 @@ function small(nodes: readonly NodeProto[], weight: Partial<TensorProto> & objec
     graph: {
       name: 'g',
       node: nodes,
-      initializer: [{ name: 'w', dims: [2, 3], data_type: 1, raw_data, ...weight }],
+      initializer: others.length > 0 ? others : [{ name: 'w', dims: [2, 3], data_type: 1, raw_data, ...weight }],
       input: [{ name: 'x', type: type([4, 2]) }],
       output: [{ name: 'y', type: type([4, 3]) }],
     },
@@ -186,6 +191,59 @@ describe('mistakes', () => {
       /takes samples of \[3,4,4\], but the data are text/,
     );
     expect(() => step({ path, sha256: '0'.repeat(64) })).toThrow(/has changed: its SHA-256 is/);
+  });
+});
+
+describe('what is taken away with a model', () => {
+  const float = (name: string, ...dims: number[]) => {
+    const count = dims.reduce((a, b) => a * b, 1);
+    return { name, dims, data_type: 1, raw_data: new Uint8Array(new Float32Array(count).fill(1).buffer) };
+  };
+  const whole = { name: 'places', dims: [2], data_type: 7, raw_data: new Uint8Array(BigInt64Array.of(1n, 0n).buffer) };
+  /** As EVAL mode writes two norms with the same scale; a gate of one number; columns put in another order; a head that shares its table. */
+  const file = () => {
+    const nodes = [
+      node('Identity', ['n1.weight'], ['n2.weight'], { name: 'Identity_0' }),
+      node('Mul', ['x', 'n1.weight'], ['a'], { name: '/n1/Mul' }),
+      node('Mul', ['a', 'n2.weight'], ['b'], { name: '/n2/Mul' }),
+      node('Mul', ['b', 'gate'], ['c'], { name: '/Mul' }),
+      node('Gather', ['c', 'places'], ['d'], {
+        name: '/Gather',
+        attribute: [{ name: 'axis', type: 2, i: 1 }] as unknown as NodeProto['attribute'],
+      }),
+      node('MatMul', ['d', 'table.weight'], ['e'], { name: '/table/MatMul' }),
+      node('MatMul', ['e', 'square.weight'], ['f'], { name: '/body/square_1/MatMul' }),
+      node('MatMul', ['f', 'square.weight'], ['y'], { name: '/body/head/MatMul' }),
+    ];
+    const stored = [
+      float('n1.weight', 2),
+      float('gate'),
+      whole,
+      float('table.weight', 2, 3),
+      float('square.weight', 3, 3),
+    ];
+    return written('taken.onnx', small(nodes, {}, 18, stored));
+  };
+
+  it('tensors that were written once are trained apart, and so are single numbers', () => {
+    const { params } = step({ path: file() }, task);
+    expect(params.map(({ name, shape }) => `${name} [${shape}]`)).toEqual([
+      'n1.weight [2]',
+      'gate []',
+      'table.weight [2,3]',
+      'square.weight [3,3]',
+      'n2.weight [2]',
+    ]);
+  });
+
+  it('tied weights have both their names, and what is not trained is there as it is', () => {
+    const model = buildModel(settingsOf({ path: file(), frozen: ['n2.weight'] }), task);
+    expect(model.shared).toEqual({ 'body.head.weight': 'square.weight' });
+    const kept = [...model.kept!()].map(([name, { kind, data }]) => [name, kind, [...data]]);
+    expect(kept).toEqual([
+      ['places', 'int', [1, 0]],
+      ['n2.weight', 'float', [1, 1]],
+    ]);
   });
 });
 

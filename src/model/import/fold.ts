@@ -73,6 +73,16 @@ const reshaped = (x: Constant, dims: Shape): Constant => {
 
 const element = { 1: 'float', 6: 'int', 7: 'int', 9: 'bool', 10: 'float', 11: 'float' } as const;
 
+/** All elements to one. */
+const reduced =
+  (f: (before: number, value: number) => number, start: number): Fold =>
+  (use, x) => {
+    const { kind, dims, data } = x!;
+    const axes = use.list('axes', 1);
+    need(axes === undefined || axes.length === dims.length, 'a constant that is reduced along some of its axes');
+    return constantOf(kind, use.number('keepdims', 1) === 1 ? dims.map(() => 1) : [], () => [...data].reduce(f, start));
+  };
+
 export const folds: Readonly<Record<string, Fold>> = {
   Add: arithmetic((a, b) => a + b),
   Sub: arithmetic((a, b) => a - b),
@@ -81,7 +91,10 @@ export const folds: Readonly<Record<string, Fold>> = {
     need(!isWhole || b !== 0, 'a division by zero');
     return isWhole ? Math.trunc(a / b) : a / b;
   }),
-  Mod: arithmetic((a, b) => (b === 0 ? 0 : a - b * Math.floor(a / b))),
+  Mod: (use, a, b) => {
+    need(use.number('fmod', 0) === 0, 'a remainder with the sign of what is divided');
+    return elementwise(a!.kind, (x, y) => (y === 0 ? 0 : x! - y! * Math.floor(x! / y!)), a!, b!);
+  },
   Pow: arithmetic((a, b) => a ** b),
   Min: (_, ...inputs) => elementwise(inputs[0]!.kind, Math.min, ...inputs),
   Max: (_, ...inputs) => elementwise(inputs[0]!.kind, Math.max, ...inputs),
@@ -211,10 +224,11 @@ export const folds: Readonly<Record<string, Fold>> = {
       return (upper ? column - row >= shift : column - row <= shift) ? x!.data[i]! : 0;
     });
   },
-  ReduceProd: (_, x) => constantOf(x!.kind, [1], () => [...x!.data].reduce((product, value) => product * value, 1)),
-  ReduceSum: (_, x) => constantOf(x!.kind, [1], () => [...x!.data].reduce((sum, value) => sum + value, 0)),
-  CumSum: (_, x) => {
+  ReduceProd: reduced((product, value) => product * value, 1),
+  ReduceSum: reduced((sum, value) => sum + value, 0),
+  CumSum: (use, x) => {
     need(x!.dims.length === 1, 'a running sum over more than one axis');
+    need(use.number('exclusive', 0) === 0 && use.number('reverse', 0) === 0, 'a running sum from the end');
     let sum = 0;
     return constantOf(x!.kind, x!.dims, (i) => {
       sum += x!.data[i]!;

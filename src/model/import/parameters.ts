@@ -28,7 +28,7 @@ const still: Readonly<Record<string, readonly number[] | typeof all>> = {
   Unsqueeze: [1],
   ReduceSum: [1],
   ReduceMean: [1],
-  Pad: [1, 2],
+  Pad: [1, 2, 3],
   Clip: [1, 2],
   Dropout: [1, 2],
   Where: [0],

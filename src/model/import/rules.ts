@@ -180,21 +180,18 @@ const split: ImportRule = (use) => {
 };
 
 /** One axis after the other; zeros only. */
-function padded(x: Tensor, pads: readonly number[]): Tensor {
-  const rank = pads.length / 2;
-  need(rank === x.shape.length && pads.every((size) => size >= 0), `padding by [${pads}]`);
-  return pads
-    .slice(0, rank)
-    .reduce(
-      (y, before, axis) => (before + pads[rank + axis]! > 0 ? op.pad(y, axis, before, pads[rank + axis]!) : y),
-      x,
-    );
-}
-
 const pad: ImportRule = (use) => {
   need((use.text('mode') ?? 'constant') === 'constant', `padding in mode ${use.text('mode')}`);
   need(!use.has(2) || use.constant(2).data.every((value) => value === 0), 'padding with other values than 0');
-  return [traced(padded(use.tensor(0), [...use.constant(1).data]))];
+  const x = use.tensor(0);
+  const sizes = [...use.constant(1).data];
+  const axes = use.has(3) ? [...use.constant(3).data] : [...x.shape.keys()];
+  need(sizes.length === 2 * axes.length && sizes.every((size) => size >= 0), `padding by [${sizes}]`);
+  const padded = axes.reduce((y, axis, i) => {
+    const [before, after] = [sizes[i]!, sizes[axes.length + i]!];
+    return before + after > 0 ? op.pad(y, axisIn(axis, x.shape.length), before, after) : y;
+  }, x);
+  return [traced(padded)];
 };
 
 const power: ImportRule = (use) => {

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { parseNpy, parseNpz } from './numpy.ts';
+import { parseNpy, parseNpz } from './parse.ts';
 
 /** Written by NumPy itself: scripts/golden-numpy.py. */
 const golden: Readonly<Record<string, string>> = JSON.parse(
-  readFileSync(new URL('../../test/golden/numpy.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../../test/golden/numpy.json', import.meta.url), 'utf8'),
 );
 const bytes = (name: string) => Buffer.from(golden[name]!, 'base64');
 const read = (name: string) => {

@@ -1,7 +1,7 @@
 import { crc32, inflateRawSync } from 'node:zlib';
-import { UserError } from '../base/error.ts';
-import { number } from '../base/format.ts';
-import { requireMemory } from '../base/memory.ts';
+import { UserError } from '../../../base/error.ts';
+import { number } from '../../../base/format.ts';
+import { requireMemory } from '../../../base/memory.ts';
 
 /** An array as NumPy stores it, the last axis fastest. */
 export interface NumpyArray {
