@@ -65,8 +65,8 @@ export function stateDict(
 /** What a file of the user's holds besides, as PyTorch has it. */
 const keptOf = (model: Model) =>
   [...(model.kept?.() ?? [])].map(([name, { kind, dims: shape, data }]) => {
-    if (kind === 'float') return [name, { shape, pieces: [Float32Array.from(data)] }] as const;
-    if (kind === 'bool') return [name, { shape, dtype: 'BOOL', pieces: [Uint8Array.from(data)] }] as const;
+    if (kind === 'float') return [name, { shape, pieces: [new Float32Array(data)] }] as const;
+    if (kind === 'bool') return [name, { shape, dtype: 'BOOL', pieces: [new Uint8Array(data)] }] as const;
     return [name, { shape, dtype: 'I64', pieces: [BigInt64Array.from(data, BigInt)] }] as const;
   });
 

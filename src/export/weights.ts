@@ -59,7 +59,8 @@ export function weightsOf(run: Run, which: Which, params: Layout, state: Layout)
           },
         };
   readCheckpoint(run.checkpoints, step, { first, last }, { ...rows, ...states });
-  const mean = (total: Float64Array) => Float32Array.from(total, (value) => value / (last - first));
+  // Not Float32Array.from, which makes a list of all numbers first.
+  const mean = (total: Float64Array) => new Float32Array(total.map((value) => value / (last - first)));
   return { step, params: mean(sum), state: mean(stateSum) };
 }
 

@@ -125,4 +125,4 @@ function start({ dims }: Constant, uses: readonly Place[]): { readonly kind: Par
 }
 
 export const initOf = ({ constant, fresh }: ImportedTensor, init: 'file' | 'fresh'): Init =>
-  init === 'fresh' ? fresh : given(Float32Array.from(constant.data));
+  init === 'fresh' ? fresh : given(new Float32Array(constant.data));
