@@ -8,6 +8,7 @@ import { type Memory, WebAssembly } from './webassembly.ts';
 interface Exports {
   mix(...args: number[]): void;
   copy(out: number, from: number, bytes: number): void;
+  meet(x: number, y: number, bytes: number): void;
   squares(x: number, from: number, to: number, lanes: number): void;
   differences(x: number, y: number, from: number, to: number, lanes: number): void;
 }
@@ -150,6 +151,15 @@ export class Kernel {
     this.#check(x);
     this.memory.shards.forEach(({ strideBytes }, s) => {
       this.#shards[s]!.exports.copy(this.#address(y, i, s), this.#address(x, j, s), strideBytes);
+    });
+  }
+
+  /** x_i, y_j ← (x_i + y_j)/2. */
+  meet(x: Rows, i: number, y: Rows, j: number): void {
+    this.#check(x);
+    this.#check(y);
+    this.memory.shards.forEach(({ strideBytes }, s) => {
+      this.#shards[s]!.exports.meet(this.#address(x, i, s), this.#address(y, j, s), strideBytes);
     });
   }
 

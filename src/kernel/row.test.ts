@@ -99,6 +99,18 @@ it('copies one row', () => {
   );
 });
 
+it('two rows take their mean', () => {
+  fc.assert(
+    fc.property(shape, (given) => {
+      const { kernel, x, rows } = set({ ...given, n: 3 });
+      kernel.meet(rows, 2, rows, 0);
+      const mean = x[0]!.map((v, c) => Math.fround(v + x[2]![c]!) / 2);
+      expect([0, 1, 2].map((i) => get(rows, i))).toEqual([mean, x[1], mean]);
+    }),
+    { numRuns: 20 },
+  );
+});
+
 it('refuses columns and rows that are not there', () => {
   const { kernel, rows } = set({ columns: 10, n: 2, lines: 4 });
   expect(() => kernel.norms(rows, 0, [0, 11], new Float64Array(1))).toThrow('rows with 10');

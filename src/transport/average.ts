@@ -1,17 +1,20 @@
 import { columnShare, type Kernel, type MixForm } from '../kernel/kernel.ts';
 import { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
+import { pairExchange } from './exchange.ts';
 import type { Channel, RankGroup } from './group.ts';
 import type { Meeting } from './meeting.ts';
 import type { Membership } from './membership.ts';
 import type { MixPlan } from './plans.ts';
 import type { SharedTransport } from './shared.ts';
+import type { Pair } from './transport.ts';
 
 /** Averages over replicas, as in `Transport`. */
 export interface Average {
   mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
   mean(input: Rows): Rows;
   announce(mixing: Mixing, input: Rows, replica: number): void;
+  pair(pairs: readonly Pair[], rows: Rows): void;
 }
 
 export function exchange(channel: Channel): void {
@@ -32,6 +35,7 @@ export function averageOver(
   const columns = columnShare(memory.columns, thread, threads);
   const meanRow = new Rows(memory, 'mean');
   const sums = new Rows(memory, 'sums');
+  const heard = new Rows(memory, 'heard');
   const alone = place === undefined;
 
   /** A matrix and all that stands behind it up to what came from others. */
@@ -97,6 +101,22 @@ export function averageOver(
         meeting.meet();
       }
       return meanRow;
+    },
+    pair(pairs, rows) {
+      const { within, across } = pairExchange(pairs, membership.division);
+      if (alone) meeting.meet();
+      else
+        meeting.say(() => {
+          const channel = membership.plans.pair(across, rows)!;
+          exchange(channel);
+          channel.free();
+        });
+      const own = <T>(list: readonly T[], work: (one: T, place: number) => void) => {
+        for (let place = thread; place < list.length; place += threads) work(list[place]!, place);
+      };
+      own(within, ([i, j]) => kernel.meet(rows, i, rows, j));
+      own(across, ({ own }, place) => kernel.meet(rows, own, heard, place));
+      meeting.meet();
     },
     announce(mixing, input, replica) {
       if (announced === undefined) return;

@@ -3,6 +3,7 @@ import type { ColumnRange } from '../kernel/kernel.ts';
 import type { FloatView, Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
+import type { Pair } from './transport.ts';
 
 /** A replica's row that goes to or comes from another rank. */
 export interface RowMessage {
@@ -29,6 +30,19 @@ export function rowExchange(
   return {
     sends: ascending(given).map((key) => ({ replica: key % n, peer: Math.floor(key / n) })),
     receives: ascending(needed).map((replica) => ({ replica, peer: owner[replica]! })),
+  };
+}
+
+/** Pairs of own replicas, and own replicas whose partner is elsewhere. */
+export function pairExchange(pairs: readonly Pair[], { owner, rank }: Division) {
+  const here = (i: number) => owner[i] === rank;
+  return {
+    within: pairs.filter(([i, j]) => here(i) && here(j)),
+    across: pairs.flatMap(([i, j]) => {
+      if (here(i) === here(j)) return [];
+      const [own, other] = here(i) ? [i, j] : [j, i];
+      return [{ own, other, peer: owner[other]! }];
+    }),
   };
 }
 

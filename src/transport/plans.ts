@@ -4,7 +4,7 @@ import { type RowMemory, Rows } from '../kernel/memory.ts';
 import { isMean, type MixProgram, meanProgram, sumProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
-import { contribution, heldRows, pieces, type RowMessage, rowExchange } from './exchange.ts';
+import { contribution, heldRows, type pairExchange, pieces, type RowMessage, rowExchange } from './exchange.ts';
 import type { Channel, Message, RankGroup } from './group.ts';
 import { blockOf } from './transport.ts';
 
@@ -49,6 +49,8 @@ export interface Plans {
   tell(mixing: Mixing, message: (replica: number) => Uint8Array, bytes: number): Kept;
   /** Rows to those who hear them, into their rows of the same matrix; not kept. */
   fetch(mixing: Mixing, rows: Rows): Channel | undefined;
+  /** Rows of own replicas to their partners, and theirs into the rows that are heard, in this order; not kept. */
+  pair(across: ReturnType<typeof pairExchange>['across'], rows: Rows): Channel | undefined;
   mean(input: Rows): MeanPlan;
   /** The columns of which a rank adds up the means. */
   columnsOf(rank: number): ColumnRange;
@@ -151,6 +153,14 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
     return group?.open(sends.flatMap(row), receives.flatMap(row));
   }
 
+  const pair: Plans['pair'] = (across, rows) => {
+    const heard = new Rows(memory, 'heard');
+    return group?.open(
+      across.flatMap(({ own, peer }) => rowMessages(rows, rows, own, peer, own)),
+      across.flatMap(({ other, peer }, place) => rowMessages(rows, heard, place, peer, other)),
+    );
+  };
+
   function meanPlanOf(input: Rows): MeanPlan {
     let plan = means.get(input.name);
     if (plan === undefined) means.set(input.name, (plan = planMean(input)));
@@ -204,6 +214,7 @@ export function plansFor(memory: RowMemory, division: Division, group: RankGroup
     tell: (mixing, message, bytes) =>
       keep(mixing, `messages of ${bytes}`, () => planTell(mixing, (replica) => message(replica).subarray(0, bytes))),
     fetch,
+    pair,
     mean: meanPlanOf,
     columnsOf,
     free: freePlans,

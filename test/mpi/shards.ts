@@ -37,6 +37,11 @@ for (const config of [{ kind: 'ring' }, { kind: 'exponential' }, { kind: 'star' 
 }
 kernel.mean(input, mean);
 compare('mean', transport.mean(transport.rows('current')), 0, mean, 0);
+// Neighbours within a rank and on two of them; 6 is left alone.
+const pairs = [0, 1, 2, 3, 4, 5].map((i) => [12 - i, i] as const);
+for (const [i, j] of pairs) kernel.meet(input, i, input, j);
+transport.pair(pairs, transport.rows('current'));
+for (let i = first; i < last; i++) compare('pairs', transport.rows('current'), i, input, i);
 transport.close();
 await world.close();
 console.log('same');

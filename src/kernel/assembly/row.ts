@@ -69,3 +69,13 @@ export function squares(x: usize, from: i32, to: i32, lanes: usize): void {
 export function differences(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
   reduce(DIFFERENCE, x, y, from, to, lanes);
 }
+
+/** Both rows ← their mean; a row is whole cache lines. */
+export function meet(x: usize, y: usize, bytes: usize): void {
+  const half = f32x4.splat(0.5);
+  for (let at: usize = 0; at < bytes; at += 16) {
+    const mean = f32x4.mul(half, f32x4.add(v128.load(x + at), v128.load(y + at)));
+    v128.store(x + at, mean);
+    v128.store(y + at, mean);
+  }
+}
