@@ -39,7 +39,9 @@ export const layers: Readonly<Record<string, Layer>> = {
       ...['algorithm', 'experiment'],
     ],
   },
-  contract: { from: ['base', 'topology', 'kernel', 'transport', 'algorithm', 'module', 'experiment', 'engine'] },
+  contract: {
+    from: ['base', 'topology', 'network', 'kernel', 'transport', 'algorithm', 'module', 'experiment', 'engine'],
+  },
   store: { from: ['base', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
   metric: { from: ['base', 'network', 'experiment', 'engine', 'store'] },
   'run.ts': { from: ['backends.ts', 'transport', 'experiment', 'engine', 'store'] },

@@ -18,12 +18,14 @@ export interface AlgorithmFacts {
   readonly controllable: boolean;
   /** Whether a run can continue without replicas that are lost: nothing but x outlasts a step, and it is not a mean over all. */
   readonly survivesLoss: boolean;
+  /** Whether replicas average in pairs, each when it has computed: then learning follows time, and a run needs a network. */
+  readonly asynchronous: boolean;
   /** What is exchanged, in the order of the step. */
   readonly sent: readonly Sent[];
 }
 
 export interface Sent {
-  readonly what: 'row' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian';
+  readonly what: 'row' | 'row to one neighbour' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian';
   /** In which steps, if not in all. */
   readonly when: When | undefined;
 }
@@ -39,6 +41,7 @@ function exchangesIn(plan: Plan): Sent[] {
   const walk = (stages: readonly Stage[], when: When | undefined): Sent[] =>
     stages.flatMap((stage): Sent[] => {
       if (stage.do === 'when') return [...walk(stage.inside, stage.when), ...walk(stage.otherwise, when)];
+      if (stage.do === 'mix' && stage.by === 'pair') return [{ what: 'row to one neighbour', when }];
       if (stage.do === 'mix')
         return plan.memories.has(stage.from)
           ? []
@@ -65,6 +68,7 @@ export function planFacts(plan: Plan): AlgorithmFacts {
       (stage) => stage.do === 'mix' && stage.by === 'W' && stage.from === 'x' && stage.into === 'x',
     ),
     survivesLoss: Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
+    asynchronous: plan.asynchronous !== undefined,
     sent: exchangesIn(plan),
   };
 }

@@ -4,6 +4,7 @@ import type { EdgeChoice } from '../topology/edges.ts';
 import { equalRows, memoryRows } from './derive.ts';
 import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
+import { overlaps, pairs, requirePairStep } from './pairs.ts';
 import { stagesOf } from './read.ts';
 import { carriedOver, clockNames, type Sort, type Stage } from './stage.ts';
 
@@ -19,7 +20,7 @@ export type Start = 'zero' | 'x' | 'random';
  * another point, distil(r, k) that of how far what r answers to that batch is from what k answers, evolve(r, 25, 50) where r comes to
  * along its tangent kernel on the batches of the replica and its neighbours, after that one of these numbers of steps that leaves the least loss, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
  * W(r) - r, but added up as differences, so that what one replica gains its neighbour loses to the last bit (rows that add up such differences
- * would drift otherwise), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
+ * would drift otherwise), pair(x) the mean with one neighbour, which takes it as well, whenever the replica has computed (pairs.ts), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
  * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's
  * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas. Conditions: every H { … } else { … }, first { … }, last { … }.
  */
@@ -77,6 +78,8 @@ export interface Plan {
   readonly scalars: Readonly<Record<string, number>>;
   /** Sets of edges. */
   readonly sets: number;
+  /** Of a method whose replicas average in pairs, whenever they have computed: whether they compute on meanwhile. */
+  readonly asynchronous: { readonly overlap: boolean } | undefined;
 }
 
 /** Where a method with edges runs; without, a pair of replicas. */
@@ -112,6 +115,8 @@ export function planOf(
     const ofEdges = edges && { names: ['weight', ...Object.keys({ ...edges.rows, ...edges.numbers })], sets };
     const { stages, names } = stagesOf(text, known, ofEdges);
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
+    const asynchronous = pairs(stages) ? { overlap: overlaps(stages) } : undefined;
+    if (asynchronous) requirePairStep(stages);
     const carried = carriedOver([...stages, ...model]);
     for (const name of carried)
       if (known[name] === undefined)
@@ -139,6 +144,7 @@ export function planOf(
       memories,
       scalars,
       sets,
+      asynchronous,
     };
   } catch (error) {
     if (error instanceof UserError) throw new UserError(`method ${method.name}: ${error.message}`, { cause: error });

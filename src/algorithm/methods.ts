@@ -1,5 +1,6 @@
 import { suggest, UserError } from '../base/error.ts';
 import type { Method } from './method.ts';
+import { adPsgd } from './methods/ad-psgd.ts';
 import { cdAdam, dAdam, dadam } from './methods/adam.ts';
 import { adaptiveConsensus } from './methods/adaptive-consensus.ts';
 import { d2, exactDiffusion, extra } from './methods/bias-corrected.ts';
@@ -24,6 +25,7 @@ import { diging, dsgt, momentumTracking } from './methods/tracking.ts';
 export const methods: readonly Method[] = [
   centralized,
   dpsgd,
+  adPsgd,
   quasiGlobal,
   gut,
   qgGut,

@@ -25,6 +25,11 @@ export const requirements = {
     hint: 'use a topology in which whoever hears a replica is heard by it, such as ring, torus or tree',
     holds: (_, topology) => !topology.directed,
   },
+  neighbours: {
+    what: 'a neighbour for every replica',
+    hint: 'use at least two replicas, and a topology in which each has a neighbour',
+    holds: (_, topology) => topology.round(0).sources.every(({ length }) => length > 0),
+  },
   static: {
     what: 'a topology that is the same in every step',
     hint: 'use a static topology, or a method that does without',

@@ -10,7 +10,7 @@ import { clockNames } from './stage.ts';
 /** What a step's text gives a meaning of its own, and what stands beside the settings in an experiment. */
 const reserved = new Set([
   ...['x', 'model', ...clockNames, 'every', 'first', 'last', 'else'],
-  ...['grad', 'again', 'T', 'W', 'A', 'C', 'pull', 'mean', 'norm', ...Object.keys(operations)],
+  ...['grad', 'again', 'T', 'W', 'A', 'C', 'pull', 'pair', 'mean', 'norm', ...Object.keys(operations)],
   ...['kind', 'path', 'sha256', 'compressor', 'method'],
 ]);
 

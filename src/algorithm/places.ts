@@ -126,6 +126,7 @@ function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
 
 /** The matrices that a method needs besides those of the transport. */
 export function matricesOf(plan: Plan, wishes?: Wishes): number {
+  if (plan.asynchronous) return pairMatrices(plan).length;
   const enough = keptRows(plan).length + plan.scratch.length + 2;
   const peaks = differentSteps(plan, wishes).map(({ actions, dead }) => {
     const places = new Places(
@@ -140,8 +141,12 @@ export function matricesOf(plan: Plan, wishes?: Wishes): number {
 }
 
 /** Their names. */
-export const matrixNames = (plan: Plan, wishes?: Wishes): string[] =>
-  Array.from({ length: matricesOf(plan, wishes) }, (_, i) => `matrix ${i}`);
+export const matrixNames = (plan: Plan, wishes?: Wishes): readonly string[] =>
+  plan.asynchronous ? pairMatrices(plan) : Array.from({ length: matricesOf(plan, wishes) }, (_, i) => `matrix ${i}`);
+
+/** In pairs rows stay where they are: parameters, where gradients began, two of them if they overlap, and the gradient. */
+const pairMatrices = ({ asynchronous }: Plan): readonly string[] =>
+  asynchronous!.overlap ? ['x', 's', 's 1', 'g'] : ['x', 's', 'g'];
 
 /** The programs that a run calls for. */
 export interface Programs {

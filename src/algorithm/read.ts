@@ -96,6 +96,7 @@ export function stagesOf(
           case 'W':
           case 'A':
           case 'pull':
+          case 'pair':
           case 'over': {
             const [first, set] = of as readonly [Formula, Formula?];
             if (op === 'over' && set === undefined) fail('over is for methods that say which edges they use');
@@ -138,7 +139,7 @@ export function stagesOf(
         const count = operations[op]?.length;
         if (count === undefined)
           fail(
-            `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+            `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, pair, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
         return { op, of: of.map((part) => flatten(part)) };

@@ -25,8 +25,8 @@ export type Stage =
   | { readonly do: 'setScalar'; readonly scalar: string; readonly to: Formula }
   | { readonly do: 'norm'; readonly number: string; readonly row: string }
   /**
-   * `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i); a number: what the
-   * partner in that set of edges has.
+   * `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i); pair: the mean with one
+   * neighbour, which has it as well; a number: what the partner in that set of edges has.
    */
   | {
       readonly do: 'mix';
@@ -47,7 +47,7 @@ export type Stage =
     };
 
 /** What a row is mixed with: W, its other forms, or a set of edges, from 1. */
-export type By = 'W' | 'A' | 'pull' | number;
+export type By = 'W' | 'A' | 'pull' | 'pair' | number;
 export type Mixed = 'row' | 'number';
 export type Sort = 'row' | 'number' | 'scalar';
 

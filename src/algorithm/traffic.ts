@@ -94,10 +94,12 @@ export function trafficOf(
     }
     if (readsOf(action).some((name) => received.has(name))) received.clear();
     if (action.do === 'mix' && !plan.memories.has(action.from)) {
-      const heard = typeof action.by === 'number' ? degree / plan.sets : degree;
+      // Of pairs, one exchange of its own and on average one that another asks for.
+      const told = action.by === 'pair' ? 2 : degree;
+      const heard = typeof action.by === 'number' ? told / plan.sets : told;
       const whole = (action.sort === 'row' ? columns : 1) * floatBytes;
       bytes += heard * (packed.get(action.from) ?? whole);
-      if (received.size === 0) messages += degree;
+      if (received.size === 0) messages += told;
       received.add(action.into);
     }
     if (action.do === 'apply') {

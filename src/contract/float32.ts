@@ -6,8 +6,10 @@ import type { Matrix, Problem } from '../algorithm/reference.ts';
 import { vector } from '../algorithm/traffic.ts';
 import { Clock } from '../engine/clock.ts';
 import { Executor } from '../engine/execute.ts';
+import { PairExecutor } from '../engine/pairs.ts';
 import type { Replicas } from '../engine/replicas.ts';
 import type { Rows } from '../kernel/memory.ts';
+import { type PairCourse, PairQueue } from '../network/queue.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import { shareTransport } from '../transport/shared.ts';
 import { openTransport } from '../transport/threads.ts';
@@ -91,6 +93,28 @@ export const compressorOf = ({ compress, start }: Problem): RowCompressor | unde
     ...rowCompressor({ kind: 'none' }, [0, start.length]),
     encode: (values, message) => new Float32Array(message.buffer).set(compress(0, Float64Array.from(values), 0)),
   };
+
+/** Carries out so many exchanges in pairs and returns the model of each replica; `each`: exchanges between which nothing waits for others. */
+export async function executedInPairs(
+  plan: Plan,
+  problem: Problem,
+  course: PairCourse,
+  exchanges: number,
+  each: number,
+): Promise<readonly Float32Array[]> {
+  const { n, start, rate } = problem;
+  const transport = await openTransport(shareTransport(1, n, start.length, { matrices: matrixNames(plan) }), 0);
+  try {
+    const executor = new PairExecutor(transport, replicasOf(problem), new Clock(() => 0));
+    const queue = new PairQueue(course);
+    for (const rows of [executor.x, ...executor.begun])
+      for (let i = 0; i < n; i++) rows.write(i, Float32Array.from(start));
+    for (let done = 0; done < exchanges; done += each) await executor.step(queue.take(each), rate);
+    return Array.from({ length: n }, (_, i) => executor.x.view(i).slice());
+  } finally {
+    transport.close();
+  }
+}
 
 /** Carries out `steps` steps and returns the model of each replica. */
 export async function executed(plan: Plan, problem: Problem, steps: number): Promise<readonly Float32Array[]> {

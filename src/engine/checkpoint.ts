@@ -4,6 +4,7 @@ import { type ConsensusMemory, noMemory } from '../algorithm/consensus.ts';
 import { UserError } from '../base/error.ts';
 import { makeFolder, makeFolders, reason } from '../base/file.ts';
 import { TensorFile, writeTensors } from '../base/safetensors.ts';
+import type { QueueState } from '../network/queue.ts';
 
 /**
  * A checkpoint is a folder `step-N` with a file for each rank's block of replicas. Ranks write into `step-N.part`; when all are
@@ -23,6 +24,8 @@ export interface CheckpointBlock {
 
 export interface Common {
   readonly consensus: ConsensusMemory;
+  /** Of replicas that average in pairs. */
+  readonly queue?: QueueState | undefined;
 }
 
 const part = (folder: string, step: number) => join(folder, `step-${step}.part`);
@@ -47,7 +50,11 @@ export function writeBlock(folder: string, { first, last, step, common, rows }: 
     return [name, { shape: [last - first, row(first).length], pieces: pieces() }] as const;
   });
   writeTensors(join(part(folder, step), `replicas-${first}-${last - 1}.safetensors`), {
-    metadata: { step: String(step), consensus: JSON.stringify(common.consensus) },
+    metadata: {
+      step: String(step),
+      consensus: JSON.stringify(common.consensus),
+      ...(common.queue && { queue: JSON.stringify(common.queue) }),
+    },
     tensors: Object.fromEntries(block),
   });
 }
@@ -120,7 +127,7 @@ export function readCheckpoint(
           put(i, row);
         }
       }
-      common ??= { consensus: consensusOf(file, path) };
+      common ??= { consensus: consensusOf(file, path), queue: queueOf(file, path) };
     } finally {
       file.close();
     }
@@ -147,6 +154,17 @@ function consensusOf({ metadata }: TensorFile, path: string): ConsensusMemory {
     return likeTemplate(noMemory, JSON.parse(metadata.consensus ?? '')) as ConsensusMemory;
   } catch (cause) {
     throw new UserError(`${path} is damaged: its consensus memory cannot be read`, {
+      cause,
+      hint: 'remove the checkpoint: the one before it is used then',
+    });
+  }
+}
+
+function queueOf({ metadata: { queue } }: TensorFile, path: string): QueueState | undefined {
+  try {
+    return queue === undefined ? undefined : (JSON.parse(queue) as QueueState);
+  } catch (cause) {
+    throw new UserError(`${path} is damaged: its queue cannot be read`, {
       cause,
       hint: 'remove the checkpoint: the one before it is used then',
     });

@@ -72,6 +72,10 @@ export const stepColumns = {
   targetDistance: optional('what consensus control holds Ξ against; null without it'),
   round: one('integer', 'with which round of the topology it averaged first, counted from 0 over the whole run'),
   gossips: one('integer', 'averagings with the neighbours in this step'),
+  ownSteps: eachIfProbed('steps of its own that it has made, if replicas do not step together'),
+  staleness: eachIfProbed(
+    'how often its parameters changed while it computed, mean over the gradients that it applied in this step; null if it applied none',
+  ),
   sentBytes: one(
     'double',
     'sent by one replica, mean: what the algorithm needs, consensus control included; probes are not counted',

@@ -2,12 +2,14 @@ import { stepOf } from '../algorithm/actions.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { patternOf } from '../algorithm/pattern.ts';
+import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type DeviceSettings, isSteady } from '../network/devices.ts';
 import type { NetworkSettings } from '../network/network.ts';
 import type { Pattern } from '../network/pattern.ts';
 import type { PlainGossip } from '../network/placement.ts';
 import { type Premises, premisesOf } from '../network/premises.ts';
+import { exchangeTimes, type PairCourse } from '../network/queue.ts';
 import type { Course } from '../network/steady.ts';
 import type { Hearing } from '../network/timetable.ts';
 import { topologyAt } from '../topology/schedule.ts';
@@ -73,6 +75,20 @@ export function courseOf(
 function heardAtFirst({ period, round }: Topology, n: number): PlainGossip['rounds'] {
   const most = Math.max(1, Math.min(period, 16, Math.floor(2000 / n)));
   return Array.from({ length: most }, (_, t) => round(t).sources);
+}
+
+/** The same where replicas average in pairs, each when it has computed. */
+export function pairCourseOf(...[settings, given, sizes]: Parameters<typeof courseOf>): PairCourse {
+  const { network, compute, topology } = courseOf(settings, given, sizes);
+  const { sources } = topology(0).round(0);
+  const bytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
+  return {
+    n: settings.replicas,
+    compute,
+    partner: (i, step) => sources[i]![new Random(settings.seed, 'pair', i, step).below(sources[i]!.length)]!,
+    exchangeNs: exchangeTimes(network, bytes),
+    overlap: planOfRun(settings).plan.asynchronous!.overlap,
+  };
 }
 
 /** Whom each replica hears over the edges of all sets. */

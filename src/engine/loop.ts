@@ -1,8 +1,10 @@
+import { factsOf } from '../algorithm/facts.ts';
 import { programsOf } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
+import { PairPart } from './asynchronous.ts';
 import { beginCheckpoint, finishCheckpoint, readCheckpoint, writeBlock } from './checkpoint.ts';
 import type { PerReplica } from './columns.ts';
 import { wishesOf } from './control.ts';
@@ -18,7 +20,7 @@ import {
 } from './event.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
 import { copyOf, digestOf, ownReplicas, perReplica } from './measure.ts';
-import { Part } from './part.ts';
+import { Part, type TrainingPart } from './part.ts';
 import { planner } from './plan.ts';
 import { openReplicas } from './replicas.ts';
 
@@ -42,7 +44,9 @@ export async function* loop(
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
   const programs = programsOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
-  const part = new Part(experiment, transport, await openReplicas(experiment, feed, backend, transport, programs));
+  const replicas = await openReplicas(experiment, feed, backend, transport, programs);
+  const kind = factsOf(experiment.algorithm).asynchronous ? PairPart : Part;
+  const part: TrainingPart = new kind(experiment, transport, replicas);
   const plan = planner(experiment, feed.stepsPerEpoch);
   const steps = experiment.epochs * feed.stepsPerEpoch;
   let step =
@@ -106,7 +110,7 @@ function* newlyLost(transport: Transport, step: number, lost: Loss[]): Generator
   }
 }
 
-function begin(part: Part): number {
+function begin(part: TrainingPart): number {
   part.start();
   return 0;
 }
@@ -126,7 +130,7 @@ function evaluated({ seed, replicas, evaluation }: Experiment): number[] {
 async function evaluate(
   experiment: Experiment,
   feed: Feed,
-  part: Part,
+  part: TrainingPart,
   transport: Transport,
   step: number,
 ): Promise<EvaluationEvent> {
@@ -153,7 +157,7 @@ async function scoresOn(
   set: EvaluationSet,
   chosen: readonly number[],
   experiment: Experiment,
-  part: Part,
+  part: TrainingPart,
   transport: Transport,
 ): Promise<(replicas: readonly number[]) => Scores> {
   const own = new Float64Array(2 * ownReplicas(transport).length);
@@ -175,7 +179,7 @@ async function scoresOn(
 }
 
 /** The average of all replicas, its running statistics included: the first worker evaluates it for all. */
-async function evaluateMerged(set: EvaluationSet, part: Part, transport: Transport): Promise<Score> {
+async function evaluateMerged(set: EvaluationSet, part: TrainingPart, transport: Transport): Promise<Score> {
   const params = part.merge();
   const state = meanState(
     ownReplicas(transport).flatMap((i) => part.replicas.privateRows(i).state ?? []),
@@ -214,13 +218,13 @@ export function meanState(
 }
 
 /** False if replicas are lost: what is left is no whole checkpoint, and the one before must stay. */
-function save(part: Part, transport: Transport, folder: string, step: number, keep: number): boolean {
+function save(part: TrainingPart, transport: Transport, folder: string, step: number, keep: number): boolean {
   const { first, last } = transport;
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) beginCheckpoint(folder, step);
   transport.barrier();
   const rows = Object.fromEntries(Object.entries(storedRows(part, transport)).map(([name, { get }]) => [name, get]));
-  writeBlock(folder, { first, last, step, common: { consensus: part.control.memory }, rows });
+  writeBlock(folder, { first, last, step, common: part.memory, rows });
   transport.barrier();
   if (transport.lost.length > 0) return false;
   if (transport.worker === 0) finishCheckpoint(folder, step, keep);
@@ -231,9 +235,8 @@ function save(part: Part, transport: Transport, folder: string, step: number, ke
   return true;
 }
 
-function restore(part: Part, folder: string, step: number, transport: Transport): number {
-  const common = readCheckpoint(folder, step, transport, storedRows(part, transport));
-  part.control.memory = common.consensus;
+function restore(part: TrainingPart, folder: string, step: number, transport: Transport): number {
+  part.memory = readCheckpoint(folder, step, transport, storedRows(part, transport));
   transport.barrier();
   return step;
 }
@@ -246,7 +249,7 @@ interface StoredRow {
 }
 
 /** What a checkpoint holds, by name: the rows and numbers of the method, optimizer slots, the model's state. */
-function storedRows(part: Part, { first }: Transport): Readonly<Record<string, StoredRow>> {
+function storedRows(part: TrainingPart, { first }: Transport): Readonly<Record<string, StoredRow>> {
   const rows = part
     .rows()
     .map(([name, rows]): [string, StoredRow] => [

@@ -16,6 +16,8 @@ export class Measured {
   replicaDistance: PerReplica | null = null;
   controlled: Controlled = { distance: null, target: null };
   gossips = 0;
+  ownSteps: PerReplica | null = null;
+  staleness: PerReplica | null = null;
   sentBytes = 0;
   sentMessages = 0;
   /** Of the topology, with which it averages first. */
@@ -57,6 +59,8 @@ export class Measured {
       replicaDistance: this.replicaDistance,
       round: this.round,
       gossips: this.gossips,
+      ownSteps: this.ownSteps,
+      staleness: this.staleness,
       sentBytes: this.sentBytes,
       sentMessages: this.sentMessages,
       controlledDistance: this.controlled.distance,

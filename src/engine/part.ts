@@ -8,6 +8,7 @@ import { offsetsOf, rowSize } from '../model/layout.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
+import type { Common } from './checkpoint.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
 import { planOfRun } from './edges.ts';
@@ -19,6 +20,12 @@ import type { EpochPlan } from './plan.ts';
 import { type Probe, probeOf } from './probe.ts';
 import type { Replicas } from './replicas.ts';
 import { startRows } from './start.ts';
+
+/** What the loop asks of a worker's part of a run, whichever way its replicas take their steps. */
+export type TrainingPart = Pick<
+  Part,
+  'replicas' | 'keepsEqual' | 'model' | 'memory' | 'start' | 'rows' | 'numbers' | 'merge' | 'step'
+>;
 
 /** One worker's part of a run: its replicas, taken through the actions of each step together with the other workers. */
 export class Part {
@@ -72,6 +79,15 @@ export class Part {
   /** A number of each own replica that outlasts a step, by name. */
   numbers(): (readonly [name: string, own: Float64Array])[] {
     return Object.keys(this.plan.numbers).map((name) => [name, this.#executor.numbers.own(name)] as const);
+  }
+
+  /** What all ranks know alike and a checkpoint must hold. */
+  get memory(): Common {
+    return { consensus: this.control.memory };
+  }
+
+  set memory({ consensus }: Common) {
+    this.control.memory = consensus;
   }
 
   /** Whether all replicas have the same parameters after every step. */

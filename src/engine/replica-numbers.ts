@@ -25,6 +25,11 @@ export class ReplicaNumbers {
     return own;
   }
 
+  /** All of them. */
+  all(): (readonly [name: string, own: Float64Array])[] {
+    return [...this.#own];
+  }
+
   of(name: string, i: number): number {
     return this.#own.get(name)![i - this.#transport.first]!;
   }

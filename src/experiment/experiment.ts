@@ -44,7 +44,7 @@ function inconsistencies(experiment: Settings, built: Built): string[] {
   const problems = problemsOfTime(experiment);
   const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
   const name = algorithmName(algorithm);
-  const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual } = factsOf(algorithm);
+  const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual, asynchronous } = factsOf(algorithm);
   if (consensus.kind !== 'none' && !controllable)
     problems.push(
       `consensus: there is nothing to control, the ${name} algorithm ${keepsReplicasEqual ? 'keeps all replicas equal' : 'has no plain average of the parameters to repeat'}; use kind none`,
@@ -52,6 +52,10 @@ function inconsistencies(experiment: Settings, built: Built): string[] {
   if (!usesOptimizer && !isDeepStrictEqual(optimizer, optimizerSchema.parse({ kind: 'sgd' })))
     problems.push(
       `optimizer: the ${name} algorithm has a rule of its own; leave the optimizer out (its settings: dbench algorithm show ${'path' in algorithm ? algorithm.path : name})`,
+    );
+  if (asynchronous && experiment.network === undefined)
+    problems.push(
+      `algorithm: in ${name} the time that replicas take decides who averages with whom; give network, as in network: lan, and devices, as in devices: { compute: 20ms }`,
     );
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);

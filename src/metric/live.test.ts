@@ -45,6 +45,8 @@ const step = (at: number): StepEvent => ({
   targetDistance: null,
   round: at,
   gossips: 1,
+  ownSteps: null,
+  staleness: null,
   sentBytes: 100,
   sentMessages: 2,
   ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },

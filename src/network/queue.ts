@@ -183,10 +183,14 @@ export class PairQueue {
 /** How long two replicas take to hear each other's row: the longer of both ways, each as if nothing else were sent. */
 export function exchangeTimes(network: Network, bytes: number): PairCourse['exchangeNs'] {
   const known = new Map<number, number>();
+  // Of replicas that are pipelines, each stage exchanges its part of the row.
   const oneWay = (from: number, to: number) => {
-    const { latencyNs, rate, up, down } = network.way(from, to);
-    const slowest = Math.min(rate, network.upRates[up]!, network.downRates[down]!);
-    return network.overheadNs + latencyNs + transferNs(bytes, slowest);
+    const ways = network.ways(from, to);
+    const times = ways.map(({ latencyNs, rate, up, down }) => {
+      const slowest = Math.min(rate, network.upRates[up]!, network.downRates[down]!);
+      return network.overheadNs + latencyNs + transferNs(bytes / ways.length, slowest);
+    });
+    return Math.max(...times);
   };
   return (i, j) => {
     const key = Math.min(i, j) * network.n + Math.max(i, j);

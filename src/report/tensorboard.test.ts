@@ -87,6 +87,8 @@ const step = (index: number, loss: number[]): Event => ({
   controlledDistance: null,
   targetDistance: null,
   gossips: 1,
+  ownSteps: null,
+  staleness: null,
   sentBytes: 100,
   sentMessages: 2,
   ms: { data: 100, compute: 200, mix: 300, wait: 400, probe: 500 },

@@ -61,6 +61,8 @@ const events: readonly Event[] = [
       controlledDistance: null,
       targetDistance: null,
       gossips: 1 + step,
+      ownSteps: null,
+      staleness: null,
       sentBytes: 100,
       sentMessages: 2,
       ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },

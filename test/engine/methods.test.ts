@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { factsOf } from '../../src/algorithm/facts.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { checkpointsIn, rewindCheckpoints } from '../../src/engine/checkpoint.ts';
 import { outcomeOf } from './runs.ts';
@@ -17,6 +18,12 @@ const common = {
   optimizer: { kind: 'sgd' },
   checkpoints: { keep: 9 },
 };
+/** Where learning follows time: devices of different and changing speed. */
+const timed = {
+  network: 'lan',
+  devices: { compute: '2ms', each: [1, 1, 3, 1, 1, 1], noise: { kind: 'exponential', mean: 0.5 } },
+};
+const isAsynchronous = (name: string) => factsOf({ kind: name } as never).asynchronous;
 const settingsOf = (name: string) => {
   const { settings } = methods.find((method) => method.name === name)!;
   return 'period' in settings ? { kind: name, period: 3 } : { kind: name };
@@ -28,7 +35,7 @@ it.each(methods.map(({ name }) => name))(
   async (name) => {
     // Adam's steps are as long as the rate, whatever the gradient.
     const learningRate = { base: name.includes('dam') ? 0.005 : 0.05 };
-    const settings = { ...common, learningRate, algorithm: settingsOf(name) };
+    const settings = { ...common, learningRate, algorithm: settingsOf(name), ...(isAsynchronous(name) && timed) };
     const checkpoints = join(folder, name);
     const whole = await outcomeOf(settings, { workers: 2, checkpoints: { folder: checkpoints, from: undefined } });
     const first = whole.steps[0]!.loss[0]!;

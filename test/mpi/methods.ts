@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { stepOf } from '../../src/algorithm/actions.ts';
+import { factsOf } from '../../src/algorithm/facts.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { matrixNames } from '../../src/algorithm/places.ts';
 import { jacobianBytes, trafficOf } from '../../src/algorithm/traffic.ts';
@@ -33,6 +34,10 @@ const common = {
   checkpoints: { keep: 9 },
   epochs: 2,
 };
+
+/** Where learning follows time. */
+const timed = { network: 'lan', devices: { compute: '2ms', noise: { kind: 'exponential', mean: 0.5 } } };
+const timeOf = (name: string) => (factsOf({ kind: name } as never).asynchronous ? timed : {});
 
 /** Short periods, so that what happens now and then happens here. */
 const algorithmOf = (name: string) =>
@@ -75,12 +80,12 @@ const found: Record<string, { sha: string; resumed?: string; counted?: number[];
 for (const { name } of methods) {
   const algorithm = algorithmOf(name);
   // Seven replicas: blocks of different sizes, neighbours inside and outside.
-  const ring = { replicas: 7, algorithm, data: { ...common.data, train: 7 * 8 * 3 } };
+  const ring = { replicas: 7, algorithm, ...timeOf(name), data: { ...common.data, train: 7 * 8 * 3 } };
   const { sha } = await outcomeOf(ring);
   found[name] = { sha };
   if (
     folder !== undefined &&
-    ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo', 'dispfl'].includes(name)
+    ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo', 'dispfl', 'ad-psgd'].includes(name)
   ) {
     const checkpoints = join(folder, name);
     await outcomeOf(ring, { folder: checkpoints, from: undefined });
@@ -92,7 +97,13 @@ for (const { name } of methods) {
   }
   if (world.size !== 3) continue;
   // One replica on each rank, so that all it sends crosses the wire; a star, whose W is no mean and whose degrees differ.
-  const star = { replicas: 3, topology: { kind: 'star' }, algorithm, data: { ...common.data, train: 3 * 8 * 2 } };
+  const star = {
+    replicas: 3,
+    topology: { kind: 'star' },
+    algorithm,
+    ...timeOf(name),
+    data: { ...common.data, train: 3 * 8 * 2 },
+  };
   const { counted, wire } = await outcomeOf(star);
   const all = await world.gather(wire);
   found[name].counted = counted.map((bytes) => Math.round(3 * bytes));

@@ -75,6 +75,8 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
       controlledDistance: null,
       targetDistance: null,
       gossips: 1,
+      ownSteps: null,
+      staleness: null,
       sentBytes,
       sentMessages: connections,
       ms: { data: 10, compute: 60, mix: 20, wait: 10, probe: 0 },
