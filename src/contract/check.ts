@@ -6,6 +6,7 @@ import { planFacts, sentText } from '../algorithm/facts.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { requirements } from '../algorithm/needs.ts';
 import { interpret, type Matrix, type Problem } from '../algorithm/reference.ts';
+import { interpretPairs } from '../algorithm/reference-pairs.ts';
 import { UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
@@ -14,8 +15,9 @@ import { prepare } from '../engine/prepare.ts';
 import { resolve } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { withMethod } from '../module/load.ts';
-import { executed } from './float32.ts';
-import { alone, complete, figures, problem } from './oracle.ts';
+import type { PairCourse } from '../network/queue.ts';
+import { executed, executedInPairs } from './float32.ts';
+import { alone, complete, figures, n, problem } from './oracle.ts';
 
 /** What was checked of a method, whether it holds, and what was found. `ok` is undefined of what is only told. */
 export interface Finding {
@@ -29,18 +31,31 @@ const short = (value: number) => value.toExponential(1);
 /** Compressed messages arrive whole: which numbers a compressor picks may hang on the last bit. */
 const exact: Problem = { ...problem, rate: () => 0.02, compress: (_, values) => values };
 
-/** The float64 interpreter against the engine in float32; how far they are apart. */
-async function apart(plan: Plan, given: Problem, steps: number): Promise<number> {
-  const wanted = interpret(plan, given, steps).model;
-  const found = await executed(plan, given, steps);
-  return Math.max(...wanted.map((x, i) => Math.max(...x.map((v, c) => Math.abs(v - found[i]![c]!)))));
+/** The float64 interpreter against the engine in float32. */
+const inFloat32 = async (check: string, plan: Plan, given: Problem): Promise<Finding> =>
+  compared(check, interpret(plan, given, 100).model, await executed(plan, given, 100));
+
+/** How far apart they are after 100 steps. */
+function compared(check: string, wanted: readonly Float64Array[], found: readonly Float32Array[]): Finding {
+  const far = Math.max(...wanted.map((x, i) => Math.max(...x.map((v, c) => Math.abs(v - found[i]![c]!)))));
+  const ok = far < 1e-4;
+  const text = Number.isFinite(far) ? `${short(far)} apart after 100 steps` : 'no finite numbers after 100 steps';
+  return { check, ok, found: ok ? text : `${text}; at most 1e-4 is expected` };
 }
 
-async function inFloat32(check: string, plan: Plan, given: Problem): Promise<Finding> {
-  const far = await apart(plan, given, 100);
-  const ok = far < 1e-4;
-  const found = Number.isFinite(far) ? `${short(far)} apart after 100 steps` : 'no finite numbers after 100 steps';
-  return { check, ok, found: ok ? found : `${found}; at most 1e-4 is expected` };
+/** Replicas of different and changing speed on a ring. */
+const ringCourse = ({ asynchronous }: Plan): PairCourse => ({
+  n,
+  compute: (i, step) => 3 + ((5 * i + 3 * step) % 4),
+  partner: (i, step) => ((i + step) % 3 === 0 ? (i + n - 1) % n : (i + 1) % n),
+  exchangeNs: (i, j) => 1 + ((i + j) % 2),
+  overlap: asynchronous!.overlap,
+});
+
+/** The queue, carried out by the engine, against the clock alone. */
+async function inPairs(plan: Plan): Promise<Finding> {
+  const found = await executedInPairs(plan, exact, ringCourse(plan), 100 * n, n);
+  return compared('engine against float64', interpretPairs(exact, ringCourse(plan), 100 * n), found);
 }
 
 /** With equal curvatures the mean of linear methods follows from the mean gradient alone, whoever averages with whom. */
@@ -67,7 +82,10 @@ function meanKept(plan: Plan): Finding {
 }
 
 function towards(plan: Plan): Finding {
-  const { off, spread } = figures(interpret(plan, exact, 1000).model);
+  const model = plan.asynchronous
+    ? interpretPairs(exact, ringCourse(plan), 1000 * n)
+    : interpret(plan, exact, 1000).model;
+  const { off, spread } = figures(model);
   const found = Number.isFinite(off + spread)
     ? `${short(off)} from the optimum, Ξ ${short(spread)} after 1000 steps (D-PSGD: 2.3e-3, 3.9e-2)`
     : 'diverges within 1000 steps at learning rate 0.02';
@@ -84,6 +102,8 @@ const small = {
   learningRate: { base: 0.01 },
 };
 
+const noise = { kind: 'exponential', mean: 0.5 };
+
 async function bitsOf(experiment: Experiment, options: TrainOptions): Promise<string> {
   for await (const event of train(experiment, await prepare(experiment), options))
     if (event.type === 'end')
@@ -93,7 +113,8 @@ async function bitsOf(experiment: Experiment, options: TrainOptions): Promise<st
 
 /** A small network is trained with 1, 2 and 3 workers, and again from the middle. */
 async function inTraining(algorithm: AlgorithmSettings): Promise<Finding[]> {
-  const [experiment] = resolve({ ...small, algorithm }, 'check') as [Experiment];
+  const timed = planFor(algorithm).asynchronous && { network: 'lan', devices: { compute: '2ms', noise } };
+  const [experiment] = resolve({ ...small, algorithm, ...timed }, 'check') as [Experiment];
   const folder = mkdtempSync(join(tmpdir(), 'dbench-check-'));
   try {
     const whole = await bitsOf(experiment, { workers: 2, checkpoints: { folder, from: undefined } });
@@ -134,11 +155,15 @@ export async function checkMethod(given: { readonly kind: string }): Promise<rea
   const one: Problem = { ...exact, n: 1, weights: () => [[1]], columns: () => [[1]] };
   return [
     { check: 'formulas', ok: true, found: `keeps ${keeps}; sends ${sentText(facts, plan)}; needs ${needs}` },
-    await inFloat32('engine against float64', plan, exact),
-    await inFloat32('one replica', plan, one),
-    await inFloat32('nobody heard', plan, { ...exact, weights: () => alone, columns: () => alone }),
-    towards(plan),
-    meanKept(plan),
+    ...(plan.asynchronous
+      ? [await inPairs(plan), towards(plan)]
+      : [
+          await inFloat32('engine against float64', plan, exact),
+          await inFloat32('one replica', plan, one),
+          await inFloat32('nobody heard', plan, { ...exact, weights: () => alone, columns: () => alone }),
+          towards(plan),
+          meanKept(plan),
+        ]),
     ...(await inTraining(algorithm)),
   ];
 }

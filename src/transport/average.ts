@@ -7,14 +7,14 @@ import type { Meeting } from './meeting.ts';
 import type { Membership } from './membership.ts';
 import type { MixPlan } from './plans.ts';
 import type { SharedTransport } from './shared.ts';
-import type { Pair } from './transport.ts';
+import type { ReplicaPair } from './transport.ts';
 
 /** Averages over replicas, as in `Transport`. */
 export interface Average {
   mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
   mean(input: Rows): Rows;
   announce(mixing: Mixing, input: Rows, replica: number): void;
-  pair(pairs: readonly Pair[], rows: Rows): void;
+  pair(pairs: readonly ReplicaPair[], rows: Rows): void;
 }
 
 export function exchange(channel: Channel): void {

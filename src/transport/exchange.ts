@@ -3,7 +3,7 @@ import type { ColumnRange } from '../kernel/kernel.ts';
 import type { FloatView, Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
-import type { Pair } from './transport.ts';
+import type { ReplicaPair } from './transport.ts';
 
 /** A replica's row that goes to or comes from another rank. */
 export interface RowMessage {
@@ -34,7 +34,7 @@ export function rowExchange(
 }
 
 /** Pairs of own replicas, and own replicas whose partner is elsewhere. */
-export function pairExchange(pairs: readonly Pair[], { owner, rank }: Division) {
+export function pairExchange(pairs: readonly ReplicaPair[], { owner, rank }: Division) {
   const here = (i: number) => owner[i] === rank;
   return {
     within: pairs.filter(([i, j]) => here(i) && here(j)),

@@ -24,7 +24,7 @@ export interface HeardReplicas {
 }
 
 /** Two replicas that take their mean. */
-export type Pair = readonly [number, number];
+export type ReplicaPair = readonly [number, number];
 
 /**
  * How workers, the threads of all ranks, work together: each owns a block of replicas, all run the same loop in step. Unless said
@@ -57,7 +57,7 @@ export interface Transport {
   /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
   announce(mixing: Mixing, input: Rows, replica: number): void;
   /** x_i, x_j ← (x_i + x_j)/2 in place, for pairs of which no two meet; both sides add in float32, so both get the same bits. */
-  pair(pairs: readonly Pair[], rows: Rows): void;
+  pair(pairs: readonly ReplicaPair[], rows: Rows): void;
   /** Not collective: W without the replicas that are lost. */
   surviving(mixing: Mixing): Mixing;
   /** What is kept here of replicas of other ranks; undefined if nothing is. */
