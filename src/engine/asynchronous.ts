@@ -41,7 +41,11 @@ export class PairPart implements TrainingPart {
   readonly #probe: Probe;
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
-    const [network, devices, sizes] = [experiment.network!, experiment.devices!, replicas.layout.map(({ size }) => size)];
+    const [network, devices, sizes] = [
+      experiment.network!,
+      experiment.devices!,
+      replicas.layout.map(({ size }) => size),
+    ];
     this.replicas = replicas;
     this.#experiment = experiment;
     this.#transport = transport;
