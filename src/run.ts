@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackendChoice, type BackendName, backendVersion, chooseBackend, keepBackend } from './backends.ts';
 import { follow, lead } from './engine/briefing.ts';
+import { callThreads } from './engine/crew.ts';
 import { train } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
 import { prepare, workersFor } from './engine/prepare.ts';
@@ -58,6 +59,7 @@ async function* carry(
   { world = alone, ...options }: Omit<RunOptions, 'root'>,
   open: () => Promise<{ readonly run: Run; readonly backend: BackendName }>,
 ): AsyncGenerator<Progress> {
+  callThreads(workersFor(experiment.replicas, options.workers, world.place));
   const prepared = await prepare(experiment, world);
   const engine = { ...options, place: world.place };
   if (world.rank > 0) return yield* train(experiment, prepared, { ...engine, ...(await follow(world, experiment)) });

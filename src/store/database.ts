@@ -27,8 +27,11 @@ export class EventStore {
     const connection = await instance.connect();
     try {
       await connection.run(createTables);
+      const stored = await columnsIn(connection);
       const tables = Object.keys(eventTables) as EventTable[];
-      const writers = await Promise.all(tables.map(async (table) => [table, await writerOf(connection, table)]));
+      const writers = await Promise.all(
+        tables.map(async (table) => [table, await writerOf(connection, table, stored.get(table)!)]),
+      );
       return new EventStore(path, instance, connection, Object.fromEntries(writers) as Writers);
     } catch (cause) {
       connection.closeSync();
@@ -104,14 +107,21 @@ export class EventStore {
   }
 }
 
-/** Columns that a database of an older version lacks are added; those of a newer one stay empty. */
-async function writerOf<T extends EventTable>(connection: DuckDBConnection, table: T): Promise<TableWriter<T>> {
-  const columns = storedColumns(eventTables[table]);
+/** The columns of every table, in their order. */
+async function columnsIn(connection: DuckDBConnection): Promise<ReadonlyMap<string, readonly string[]>> {
   const found = await connection.runAndReadAll(
-    'select column_name from duckdb_columns() where table_name = $table order by column_index',
-    { table },
+    'select table_name, list(column_name order by column_index) from duckdb_columns() group by all',
   );
-  const stored = found.getRows().map(([name]) => String(name));
+  return new Map(found.getRowsJS().map(([table, names]) => [String(table), names as string[]]));
+}
+
+/** Columns that a database of an older version lacks are added; those of a newer one stay empty. */
+async function writerOf<T extends EventTable>(
+  connection: DuckDBConnection,
+  table: T,
+  stored: readonly string[],
+): Promise<TableWriter<T>> {
+  const columns = storedColumns(eventTables[table]);
   const missing = columns.filter(({ name }) => !stored.includes(name));
   for (const { name, type } of missing) await connection.run(`alter table ${table} add column ${name} ${type}`);
   const order = [...stored, ...missing.map(({ name }) => name)];

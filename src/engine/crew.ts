@@ -1,0 +1,80 @@
+import type { Worker } from 'node:worker_threads';
+import type { BackendName } from '../backends.ts';
+import { revived } from '../base/error.ts';
+import { startThread } from '../base/thread.ts';
+import type { Experiment } from '../experiment/schema.ts';
+import type { SharedTransport } from '../transport/shared.ts';
+import type { Event } from './event.ts';
+import type { Checkpoints } from './loop.ts';
+import type { Prepared } from './prepare.ts';
+
+/** What a thread is to do. */
+export interface WorkerData {
+  readonly experiment: Experiment;
+  readonly prepared: Prepared;
+  readonly shared: SharedTransport;
+  readonly thread: number;
+  readonly backend: BackendName;
+  readonly checkpoints: Checkpoints | undefined;
+}
+
+/** What a thread says: what happens, if it is the first of its run, and that its part of the run is done. */
+export type ThreadMessage = Event | { readonly type: 'done' };
+
+/** Threads that have loaded their program and have nothing to do. Loading it takes longer than many a run. */
+const idle: Worker[] = [];
+
+/** Starts threads that are not there yet, so that they load while a run is prepared. They keep no process alive. */
+export function callThreads(count: number): void {
+  while (idle.length < count) {
+    const thread = startThread('./worker', import.meta.url);
+    thread.unref();
+    idle.push(thread);
+  }
+}
+
+/**
+ * Has a thread do each task, and tells what the first of them says until all are done; the first failure ends it. Threads that are done
+ * wait for the next run; if one fails, or nobody listens any more, all are ended: the others would wait for it.
+ */
+export async function* together(tasks: readonly WorkerData[]): AsyncGenerator<Event> {
+  callThreads(tasks.length);
+  const threads = idle.splice(0, tasks.length);
+  const queue: Event[] = [];
+  let failure: unknown;
+  let running = threads.length;
+  let wake = () => {};
+  threads.forEach((thread, index) => {
+    thread.ref();
+    thread.on('message', (message: ThreadMessage) => {
+      if (message.type === 'done') running -= 1;
+      else queue.push(message);
+      wake();
+    });
+    thread.on('error', (error) => {
+      failure ??= error;
+      wake();
+    });
+    thread.postMessage(tasks[index]);
+  });
+  try {
+    while (true) {
+      if (failure !== undefined) throw revived(failure);
+      const event = queue.shift();
+      if (event !== undefined) yield event;
+      else if (running === 0) break;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+  } finally {
+    for (const thread of threads) thread.removeAllListeners('message').removeAllListeners('error');
+    if (running > 0) await Promise.all(threads.map((thread) => thread.terminate()));
+    else
+      for (const thread of threads) {
+        thread.unref();
+        idle.push(thread);
+      }
+  }
+}
