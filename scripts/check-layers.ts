@@ -42,7 +42,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   contract: {
     from: ['base', 'topology', 'network', 'kernel', 'transport', 'algorithm', 'module', 'experiment', 'engine'],
   },
-  store: { from: ['base', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
+  store: { from: ['base', 'network', 'transport', 'experiment', 'engine'], npm: ['@duckdb/node-api', 'zod'] },
   metric: { from: ['base', 'network', 'experiment', 'engine', 'store'] },
   'run.ts': { from: ['backends.ts', 'transport', 'experiment', 'engine', 'store'] },
   'carry-out.ts': { from: ['transport', 'experiment', 'store', 'run.ts'] },

@@ -1,5 +1,7 @@
 import { mean } from '../base/statistics.ts';
+import type { PerReplica } from '../engine/columns.ts';
 import { type EvaluationEvent, lossText, type Score, type StartEvent, type StepEvent } from '../engine/event.ts';
+import { timeText } from '../network/text.ts';
 import type { Progress } from '../run.ts';
 import { number, percent, shortened } from './print.ts';
 
@@ -19,6 +21,9 @@ export class RunProgress {
   readonly #after: () => string;
   #start: StartEvent | undefined;
   #startedAt = 0;
+  /** Virtual seconds at which the run ends, and at which it was when this began. */
+  #until = Number.POSITIVE_INFINITY;
+  #virtualStart: number | undefined;
   #step: StepEvent | undefined;
   #evaluation: EvaluationEvent | undefined;
   #drawnAt = 0;
@@ -35,12 +40,16 @@ export class RunProgress {
   }
 
   tell(event: Progress): void {
+    if (event.type === 'run') this.#until = event.run.experiment.until?.virtualSeconds ?? Number.POSITIVE_INFINITY;
     if (event.type === 'run' && !this.#out.isTTY && !this.#brief) this.#line(`${this.#name}  ${event.run.folder}`);
     if (event.type === 'start') {
       this.#start = event;
       this.#startedAt = performance.now();
     }
-    if (event.type === 'step') this.#step = event;
+    if (event.type === 'step') {
+      this.#step = event;
+      this.#virtualStart ??= most(event.virtualStart);
+    }
     if (event.type === 'evaluation') this.#evaluation = event;
     if (event.type === 'end') this.#ended = true;
     if (this.#out.isTTY) this.#draw(this.#ended || event.type === 'evaluation');
@@ -79,7 +88,8 @@ export class RunProgress {
     this.#drawn = true;
     const width = (this.#out.columns ?? 80) - 1;
     const done = this.#step === undefined ? (this.#start?.step ?? 0) : this.#step.step + 1;
-    const share = this.#start === undefined ? 0 : done / this.#start.steps;
+    const share =
+      this.#start === undefined ? 0 : Math.min(1, Math.max(done / this.#start.steps, this.#virtual / this.#until));
     const size = width < 100 ? 10 : 20;
     const filled = Math.round(size * share);
     const parts: readonly Part[] = [
@@ -102,6 +112,7 @@ export class RunProgress {
         { text: `connections ${number(step.connections, 3)}`, rank: 6 },
       );
       if (step.distance !== null) parts.push({ text: `Ξ ${number(step.distance, 3)}`, rank: 8 });
+      if (step.virtualFinished !== null) parts.push({ text: `virtual ${timeText(1e9 * this.#virtual, 3)}`, rank: 5 });
       if (step.gossips > 1) parts.push({ text: `gossips ${step.gossips}`, rank: 7 });
     }
     const scores = this.#evaluation?.local;
@@ -109,12 +120,21 @@ export class RunProgress {
     return parts;
   }
 
+  /** Virtual seconds at which the last replica has finished. */
+  get #virtual(): number {
+    return most(this.#step?.virtualFinished ?? null);
+  }
+
   #remaining(done: number): string {
     if (this.#start === undefined || done <= this.#start.step || done === this.#start.steps) return '';
-    const perStep = (performance.now() - this.#startedAt) / (done - this.#start.step);
-    return `${duration((perStep * (this.#start.steps - done)) / 1000)} left`;
+    const seconds = (performance.now() - this.#startedAt) / 1000;
+    const bySteps = (this.#start.steps - done) / (done - this.#start.step);
+    const byTime = (this.#until - this.#virtual) / (this.#virtual - (this.#virtualStart ?? 0));
+    return `${duration(seconds * Math.max(0, Number.isNaN(byTime) ? bySteps : Math.min(bySteps, byTime)))} left`;
   }
 }
+
+const most = (values: PerReplica | null): number => (values ?? []).reduce<number>((a, b) => Math.max(a, b ?? 0), 0);
 
 /** The accuracy of the local models, or their error where numbers are predicted. */
 function scoreText(scores: readonly Score[]): string {

@@ -1,6 +1,9 @@
 import { Command } from 'commander';
 import { stringify } from 'yaml';
+import type { Experiment } from '../experiment/schema.ts';
 import { type RunSummary, summarizeRun } from '../metric/summary.ts';
+import { timeText } from '../network/text.ts';
+import { nanoseconds } from '../network/units.ts';
 import { findRun, readContext } from '../store/runs.ts';
 import { jsonOption, runsOption } from './options.ts';
 import { bytes, fields, number, percent } from './print.ts';
@@ -28,7 +31,18 @@ function errorsOf({ error, mergedError, trainLoss }: RunSummary): (readonly [str
   ];
 }
 
-function resultsOf(summary: RunSummary): (readonly [string, string])[] {
+/** How long it took on its network, if it has one. */
+function virtualOf({ virtualSeconds }: RunSummary, { network, devices }: Experiment): (readonly [string, string])[] {
+  if (network === undefined || virtualSeconds === null) return [];
+  const { compute, perSample, measured, factor = 1 } = devices!;
+  const text = (time: string) => timeText(nanoseconds(time));
+  const given = compute === undefined ? `${text(perSample!)} per sample` : text(measured ?? compute);
+  const step = measured === undefined ? given : `${given} × ${number(factor)}, as measured`;
+  const where = network.name ?? `a ${network.kind} network`;
+  return [['virtual time', `${timeText(1e9 * virtualSeconds)} on ${where}; a step computes ${step}`]];
+}
+
+function resultsOf(summary: RunSummary, experiment: Experiment): (readonly [string, string])[] {
   const { control } = summary;
   return [
     ...(summary.error === null ? accuraciesOf(summary) : errorsOf(summary)),
@@ -69,6 +83,7 @@ function resultsOf(summary: RunSummary): (readonly [string, string])[] {
           `${number(ms, 3)} ms, ${orDash(summary.computeShare, (share) => `${number(100 * share, 2)} %`)} of it computing`,
       ),
     ],
+    ...virtualOf(summary, experiment),
     [
       'training',
       orDash(
@@ -110,7 +125,7 @@ export function command(): Command {
             'steps',
             `${number(summary.steps)} on ${number(summary.replicas)} replicas, ${context.workers} workers${ranks}`,
           ],
-          ...resultsOf(summary),
+          ...resultsOf(summary, run.experiment),
           ...machineOf(context),
           ['paramsSha256', summary.paramsSha256 ?? '–'],
         ]),

@@ -1,6 +1,7 @@
 import { UserError } from '../base/error.ts';
 import type { ScoreName } from '../metric/score.ts';
 import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
+import { timeText } from '../network/text.ts';
 import type { Run } from '../store/runs.ts';
 import { bytes, columnsThatFit, number, percent, table, textWidth, wrap } from './print.ts';
 import { duration } from './progress.ts';
@@ -13,6 +14,8 @@ interface Column {
   readonly about: string;
   /** The score it shows: it is there if some run is judged by that. */
   readonly score?: ScoreName;
+  /** It is there only if some run has it. */
+  readonly rare?: true;
   show(summary: RunSummary): string;
 }
 
@@ -59,6 +62,12 @@ const allColumns: readonly Column[] = [
   },
   { header: 'sent', about: 'by one replica over the run', show: (s) => orDash(s.sentBytes, bytes) },
   {
+    header: 'virtual',
+    about: 'time of the steps on the network',
+    rare: true,
+    show: (s) => orDash(s.virtualSeconds, (seconds) => timeText(1e9 * seconds, 3)),
+  },
+  {
     header: 'training',
     about: 'time of the steps, without loading and evaluating',
     show: (s) => orDash(s.trainingSeconds, duration),
@@ -73,7 +82,10 @@ function columnsFor(summaries: readonly RunSummary[]): readonly Column[] {
   const isError = (summary: RunSummary) => summary.error !== null;
   const judged = (score: ScoreName) =>
     score === 'error' ? summaries.some(isError) : !summaries.every(isError) || summaries.length === 0;
-  return allColumns.filter(({ score }) => score === undefined || judged(score));
+  return allColumns.filter(
+    ({ score, rare, show }) =>
+      (score === undefined || judged(score)) && (rare === undefined || summaries.some((each) => show(each) !== '–')),
+  );
 }
 
 /** A row per run and what the columns mean, as wide as the terminal allows. */

@@ -6,6 +6,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { offsetsOf } from '../model/layout.ts';
 import { PairQueue, type PairTask } from '../network/queue.ts';
+import { LinkCounter } from '../network/usage.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Common } from './checkpoint.ts';
 import { Clock } from './clock.ts';
@@ -21,6 +22,7 @@ import type { EpochPlan } from './plan.ts';
 import { type Probe, probeOf } from './probe.ts';
 import type { Replicas } from './replicas.ts';
 import { startRows } from './start.ts';
+import { PairTimes } from './virtual.ts';
 
 /**
  * One worker's part of a run whose replicas average in pairs, each when it has computed. Every worker follows the same queue, a pure function of the
@@ -32,6 +34,8 @@ import { startRows } from './start.ts';
 export class PairPart implements TrainingPart {
   readonly replicas: Replicas;
   readonly keepsEqual = false;
+  readonly virtual: PairTimes;
+  readonly links: LinkCounter;
   readonly #experiment: Experiment;
   readonly #transport: Transport;
   readonly #plan: ReturnType<typeof planOfRun>['plan'];
@@ -47,6 +51,8 @@ export class PairPart implements TrainingPart {
       replicas.layout.map(({ size }) => size),
     ];
     this.replicas = replicas;
+    this.virtual = new PairTimes(experiment.replicas);
+    this.links = new LinkCounter(experiment.replicas);
     this.#experiment = experiment;
     this.#transport = transport;
     this.#plan = planOfRun(experiment).plan;
@@ -77,11 +83,12 @@ export class PairPart implements TrainingPart {
   }
 
   get memory(): Common {
-    return { consensus: noMemory, queue: this.#queue.state };
+    return { consensus: noMemory, queue: this.#queue.state, times: this.virtual.state };
   }
 
-  set memory({ queue }: Common) {
+  set memory({ queue, times }: Common) {
     this.#queue.state = queue!;
+    this.virtual.state = times!;
   }
 
   merge(): Float32Array {
@@ -94,6 +101,8 @@ export class PairPart implements TrainingPart {
     const tasks = this.#queue.take(replicas);
     // Some replicas make more steps than a run has: their learning rate stays what it is at its end.
     await this.#executor.step(tasks, (step) => plan.learningRate(Math.min(step, plan.steps - 1)));
+    this.virtual.step(tasks, 4 * this.model.columns, this.links);
+    measured.virtual = this.virtual;
     measured.gossips = 1;
     measured.sent(
       trafficOf(this.#plan, stepOf(this.#plan, { t, last: false, eta: 1, etaBefore: 1 }), {

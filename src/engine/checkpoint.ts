@@ -22,10 +22,15 @@ export interface CheckpointBlock {
   readonly rows: Readonly<Record<string, (replica: number) => Float32Array>>;
 }
 
+/** Nanoseconds by name, with a place for each replica or port. */
+export type Times = Readonly<Record<string, readonly number[]>>;
+
 export interface Common {
   readonly consensus: ConsensusMemory;
   /** Of replicas that average in pairs. */
   readonly queue?: QueueState | undefined;
+  /** When replicas and ports are free again, if the run has a network: lists of nanoseconds by name. */
+  readonly times?: Times | undefined;
 }
 
 const part = (folder: string, step: number) => join(folder, `step-${step}.part`);
@@ -54,6 +59,7 @@ export function writeBlock(folder: string, { first, last, step, common, rows }: 
       step: String(step),
       consensus: JSON.stringify(common.consensus),
       ...(common.queue && { queue: JSON.stringify(common.queue) }),
+      ...(common.times && { times: JSON.stringify(common.times) }),
     },
     tensors: Object.fromEntries(block),
   });
@@ -127,7 +133,11 @@ export function readCheckpoint(
           put(i, row);
         }
       }
-      common ??= { consensus: consensusOf(file, path), queue: queueOf(file, path) };
+      common ??= {
+        consensus: consensusOf(file, path),
+        queue: storedOf(file, path, 'queue'),
+        times: storedOf(file, path, 'times'),
+      };
     } finally {
       file.close();
     }
@@ -149,22 +159,18 @@ function requireShape(file: TensorFile, path: string, tensor: string, wanted: re
   });
 }
 
-function consensusOf({ metadata }: TensorFile, path: string): ConsensusMemory {
-  try {
-    return likeTemplate(noMemory, JSON.parse(metadata.consensus ?? '')) as ConsensusMemory;
-  } catch (cause) {
-    throw new UserError(`${path} is damaged: its consensus memory cannot be read`, {
-      cause,
-      hint: 'remove the checkpoint: the one before it is used then',
-    });
-  }
-}
+const consensusOf = ({ metadata }: TensorFile, path: string): ConsensusMemory =>
+  readable(path, 'consensus', () => likeTemplate(noMemory, JSON.parse(metadata.consensus ?? ''))) as ConsensusMemory;
 
-function queueOf({ metadata: { queue } }: TensorFile, path: string): QueueState | undefined {
+/** What only some runs have. */
+const storedOf = <K extends 'queue' | 'times'>({ metadata }: TensorFile, path: string, key: K): Common[K] =>
+  metadata[key] === undefined ? undefined : readable(path, key, () => JSON.parse(metadata[key]!) as Common[K]);
+
+function readable<T>(path: string, what: string, read: () => T): T {
   try {
-    return queue === undefined ? undefined : (JSON.parse(queue) as QueueState);
+    return read();
   } catch (cause) {
-    throw new UserError(`${path} is damaged: its queue cannot be read`, {
+    throw new UserError(`${path} is damaged: its ${what} cannot be read`, {
       cause,
       hint: 'remove the checkpoint: the one before it is used then',
     });

@@ -82,6 +82,9 @@ export const stepColumns = {
     'bytes',
   ),
   sentMessages: one('double', 'sent by one replica, mean'),
+  virtualStart: eachIfProbed('virtual time at which it began the step; null without a network', 's'),
+  virtualComputed: eachIfProbed('virtual time at which it had computed', 's'),
+  virtualFinished: eachIfProbed('virtual time at which it had finished the step', 's'),
   ...phaseColumns,
 } as const satisfies Columns;
 
@@ -100,6 +103,18 @@ export const edgeColumns = {
   distance: each('‖x_i − x_j‖ of the two after the local step, before averaging'),
 } as const satisfies Columns;
 
+/** One row per epoch, or part of one before the run was stopped: lists over the links that were used. Without a network there are none. */
+export const linkColumns = {
+  step: one('integer', 'steps done'),
+  epoch: one('integer', 'counted from 0'),
+  source: each('the replica that sent'),
+  replica: each('the replica that heard it'),
+  bytes: each('sent', 'bytes'),
+  messages: each('sent'),
+  lost: each('messages that did not come'),
+  busyNs: each('how long a port was busy with what was sent', 'ns'),
+} as const satisfies Columns;
+
 /** One row per evaluation. */
 export const evaluationColumns = {
   step: one('integer', 'steps done'),
@@ -116,6 +131,11 @@ export const evaluationColumns = {
   mergedTrainLoss: optional('of the average of all replicas on these samples'),
   mergedTrainAccuracy: optional('of the average of all replicas on these samples'),
   ms: one('double', 'the whole evaluation', 'ms'),
+  virtualSeconds: eachIfProbed(
+    'virtual time at which the local model had finished its last step; null without a network',
+    's',
+  ),
+  mergedVirtualSeconds: optional('virtual time at which the last replica had finished its step', 's'),
 } as const satisfies Columns;
 
 /** One row per parameter tensor of the model. */

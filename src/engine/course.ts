@@ -50,7 +50,9 @@ export function courseOf(
     patterns.set(step.actions, known);
     return known;
   };
-  const partners = edges && edgeSources(edges.partners, n);
+  const { usesTopology } = factsOf(algorithm);
+  // Of those that use none, the topology may be one that does not exist.
+  const always = usesTopology ? edges && edgeSources(edges.partners, n) : Array.from({ length: n }, () => []);
   let built: { readonly key: string; readonly topology: Topology } | undefined;
   const topology = (epoch: number) => {
     const config = topologyAt(settings.topology, n, epoch, epochs);
@@ -67,7 +69,7 @@ export function courseOf(
     pattern,
     patternPeriod: periods.reduce((product, period) => product * period, 1),
     topology,
-    hearing: (epoch) => (partners === undefined ? (gossip) => topology(epoch).round(gossip).sources : () => partners),
+    hearing: (epoch) => (always === undefined ? (gossip) => topology(epoch).round(gossip).sources : () => always),
   };
 }
 

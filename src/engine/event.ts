@@ -1,4 +1,4 @@
-import type { edgeColumns, evaluationColumns, PerReplica, PhaseMs, Row, stepColumns } from './columns.ts';
+import type { edgeColumns, evaluationColumns, linkColumns, PerReplica, PhaseMs, Row, stepColumns } from './columns.ts';
 
 /** What happened in a run, in the order in which it happened. Metrics are computed from stored events, never in the loop. */
 export type Event =
@@ -6,6 +6,7 @@ export type Event =
   | StepEvent
   | NormsEvent
   | EdgesEvent
+  | LinksEvent
   | EvaluationEvent
   | CheckpointEvent
   | LostEvent
@@ -48,6 +49,9 @@ export interface NormsEvent {
 /** How far those apart are who average with each other: over the edges of the step's round. */
 export type EdgesEvent = { readonly type: 'edges' } & Row<typeof edgeColumns>;
 
+/** What was sent over each link of the network since it was last told. */
+export type LinksEvent = { readonly type: 'links' } & Row<typeof linkColumns>;
+
 export interface Score {
   readonly loss: number;
   readonly accuracy: number;
@@ -70,6 +74,9 @@ export interface EvaluationEvent extends Scores {
   readonly replicas: readonly number[];
   readonly train: Scores | null;
   readonly ms: number;
+  /** Of the local models, and of the average of all; null without a network. */
+  readonly virtualSeconds: PerReplica | null;
+  readonly mergedVirtualSeconds: number | null;
 }
 
 /** Null for what was not measured: there is no accuracy if numbers are predicted. */

@@ -13,6 +13,7 @@ import {
   type EndEvent,
   type EvaluationEvent,
   type Event,
+  type LinksEvent,
   type LostEvent,
   lossText,
   type Score,
@@ -44,18 +45,19 @@ export async function* loop(
   checkpoints: Checkpoints | undefined,
 ): AsyncGenerator<Event> {
   const programs = programsOf(planOfRun(experiment).plan, wishesOf(experiment.consensus));
+  const steps = experiment.epochs * feed.stepsPerEpoch;
   const replicas = await openReplicas(experiment, feed, backend, transport, programs);
   const kind = factsOf(experiment.algorithm).asynchronous ? PairPart : Part;
-  const part: TrainingPart = new kind(experiment, transport, replicas);
+  const part: TrainingPart = new kind(experiment, transport, replicas, steps);
   const plan = planner(experiment, feed.stepsPerEpoch);
-  const steps = experiment.epochs * feed.stepsPerEpoch;
+  const isOver = () => step === steps || timeIsUp(experiment, part);
   let step =
     checkpoints?.from === undefined ? begin(part) : restore(part, checkpoints.folder, checkpoints.from, transport);
   const tensors = part.replicas.layout.map(({ name, shape, kind, size }) => ({ name, shape, kind, size }));
   yield { type: 'start', step, steps, stepsPerEpoch: feed.stepsPerEpoch, workers: transport.workers, tensors };
   let end: Pick<EndEvent, 'status' | 'reason' | 'lost'> = { status: 'complete' };
   const lost: Loss[] = [];
-  while (step < steps) {
+  while (!isOver()) {
     const epoch = Math.floor(step / feed.stepsPerEpoch);
     const { event, measured } = await part.step(step, plan(epoch));
     const { norms, edges } = measured;
@@ -70,7 +72,8 @@ export async function* loop(
     }
     const stop = transport.broadcast(transport.stopRequested() ? 1 : 0) === 1;
     const done = step / feed.stepsPerEpoch;
-    if (Number.isInteger(done) && (done % experiment.evaluation.everyEpochs === 0 || step === steps)) {
+    const over = isOver();
+    if (over || (Number.isInteger(done) && done % experiment.evaluation.everyEpochs === 0)) {
       const evaluation = await evaluate(experiment, feed, part, transport, step);
       yield evaluation;
       // The loss of a step is that before it: what the last one did shows only here.
@@ -84,12 +87,13 @@ export async function* loop(
         break;
       }
     }
+    if (Number.isInteger(done) || over || stop) yield* linksOf(part, step, epoch);
     const due = Number.isInteger(done) && done % experiment.checkpoints.everyEpochs === 0;
-    if (checkpoints !== undefined && (due || stop || step === steps))
+    if (checkpoints !== undefined && (due || stop || over))
       if (save(part, transport, checkpoints.folder, step, experiment.checkpoints.keep))
         yield { type: 'checkpoint', step };
     yield* newlyLost(transport, step - 1, lost);
-    if (stop && step < steps) {
+    if (stop && !over) {
       end = { status: 'stopped' };
       break;
     }
@@ -99,6 +103,16 @@ export async function* loop(
   if (lost.length > 0) end = { reason: lost.map(lossText).join('; '), ...end, lost };
   yield { type: 'end', ...end, step, paramsSha256 };
   await part.replicas.close();
+}
+
+/** Whether the last replica has come to the virtual time at which the run is to end. */
+const timeIsUp = ({ until }: Experiment, { virtual }: TrainingPart): boolean =>
+  until !== undefined && virtual !== undefined && virtual.lastNs >= until.virtualSeconds * 1e9;
+
+/** What was sent over the links since the last time. */
+function* linksOf({ links }: TrainingPart, step: number, epoch: number): Generator<LinksEvent> {
+  const usage = links.take();
+  if (usage !== undefined) yield { type: 'links', step, epoch, ...usage };
 }
 
 /** Tells what is lost and not yet in `lost`, and puts it there. */
@@ -144,11 +158,13 @@ async function evaluate(
   return {
     type: 'evaluation',
     step,
-    epoch: step / feed.stepsPerEpoch,
+    epoch: Math.floor(step / feed.stepsPerEpoch),
     replicas,
     ...test(replicas),
     train: train?.(replicas) ?? null,
     ms: performance.now() - start,
+    virtualSeconds: part.virtual === undefined ? null : replicas.map((i) => part.virtual!.finished[i]! / 1e9),
+    mergedVirtualSeconds: part.virtual === undefined ? null : part.virtual.lastNs / 1e9,
   };
 }
 

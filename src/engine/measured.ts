@@ -7,6 +7,11 @@ import { type EdgesEvent, known, type StepEvent } from './event.ts';
 import { perReplica } from './measure.ts';
 import type { EpochPlan } from './plan.ts';
 import type { Outcome } from './replicas.ts';
+import type { StepTimes } from './virtual.ts';
+
+/** Seconds of each replica that is there. */
+export const secondsOf = (transport: Transport, ns: Float64Array | undefined): PerReplica | null =>
+  ns === undefined ? null : perReplica(transport, (i) => ns[i]! / 1e9);
 
 /** What a step leaves behind for its event. */
 export class Measured {
@@ -20,6 +25,7 @@ export class Measured {
   staleness: PerReplica | null = null;
   sentBytes = 0;
   sentMessages = 0;
+  virtual: StepTimes | undefined;
   /** Of the topology, with which it averages first. */
   readonly round: number;
 
@@ -63,6 +69,9 @@ export class Measured {
       staleness: this.staleness,
       sentBytes: this.sentBytes,
       sentMessages: this.sentMessages,
+      virtualStart: secondsOf(transport, this.virtual?.started),
+      virtualComputed: secondsOf(transport, this.virtual?.computed),
+      virtualFinished: secondsOf(transport, this.virtual?.finished),
       controlledDistance: this.controlled.distance,
       targetDistance: this.controlled.target,
       ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / transport.workers])) as unknown as PhaseMs,

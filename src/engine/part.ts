@@ -5,6 +5,7 @@ import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { offsetsOf, rowSize } from '../model/layout.ts';
+import { LinkCounter } from '../network/usage.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -20,18 +21,22 @@ import type { EpochPlan } from './plan.ts';
 import { type Probe, probeOf } from './probe.ts';
 import type { Replicas } from './replicas.ts';
 import { startRows } from './start.ts';
+import { type StepTimes, VirtualTime } from './virtual.ts';
 
 /** What the loop asks of a worker's part of a run, whichever way its replicas take their steps. */
 export type TrainingPart = Pick<
   Part,
-  'replicas' | 'keepsEqual' | 'model' | 'memory' | 'start' | 'rows' | 'numbers' | 'merge' | 'step'
->;
+  'replicas' | 'keepsEqual' | 'model' | 'memory' | 'start' | 'rows' | 'numbers' | 'merge' | 'step' | 'links'
+> & { readonly virtual: StepTimes | undefined };
 
 /** One worker's part of a run: its replicas, taken through the actions of each step together with the other workers. */
 export class Part {
   readonly replicas: Replicas;
   readonly control: ConsensusControl;
   readonly plan: Plan;
+  /** When replicas do what, if there is a network; and what they send over it. */
+  readonly virtual: VirtualTime | undefined;
+  readonly links: LinkCounter;
   readonly #experiment: Experiment;
   readonly #transport: Transport;
   readonly #clock: Clock;
@@ -43,8 +48,9 @@ export class Part {
   readonly #compressedBytes: number;
   #measured = new Measured(0);
 
-  constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
-    const { optimizer, consensus, algorithm, seed } = experiment;
+  /** @param steps of the whole run */
+  constructor(experiment: Experiment, transport: Transport, replicas: Replicas, steps: number) {
+    const { optimizer, consensus, algorithm, seed, network, devices } = experiment;
     this.replicas = replicas;
     ({ plan: this.plan, edges: this.#edges } = planOfRun(experiment));
     this.#experiment = experiment;
@@ -58,6 +64,9 @@ export class Part {
     const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges: this.#edges };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
+    this.links = new LinkCounter(experiment.replicas);
+    const sizes = replicas.layout.map(({ size }) => size);
+    this.virtual = network && new VirtualTime(experiment, { network, devices: devices! }, sizes, steps, this.links);
     this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
       this.#measured.sent(...traffic),
     );
@@ -83,11 +92,12 @@ export class Part {
 
   /** What all ranks know alike and a checkpoint must hold. */
   get memory(): Common {
-    return { consensus: this.control.memory };
+    return { consensus: this.control.memory, times: this.virtual?.state };
   }
 
-  set memory({ consensus }: Common) {
+  set memory({ consensus, times }: Common) {
     this.control.memory = consensus;
+    if (this.virtual !== undefined && times !== undefined) this.virtual.state = times;
   }
 
   /** Whether all replicas have the same parameters after every step. */
@@ -159,6 +169,10 @@ export class Part {
       },
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
+    const { round, gossips, controlled } = measured;
+    const timed = { t, epoch: plan.epoch, round, gossips, measured: controlled.distance !== null };
+    this.#clock.time('probe', () => this.virtual?.step(timed));
+    measured.virtual = this.virtual;
     const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
     return { event, measured };
   }

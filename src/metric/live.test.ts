@@ -49,6 +49,9 @@ const step = (at: number): StepEvent => ({
   staleness: null,
   sentBytes: 100,
   sentMessages: 2,
+  virtualStart: null,
+  virtualComputed: null,
+  virtualFinished: null,
   ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },
 });
 const norms = (at: number): Event => ({
@@ -72,6 +75,8 @@ const evaluation = (at: number): Event => ({
   merged: { loss: 2, accuracy: 0.9 },
   train: null,
   ms: 1,
+  virtualSeconds: null,
+  mergedVirtualSeconds: null,
 });
 /** A step every so many milliseconds. */
 const events = (from: number, to: number) =>

@@ -1,11 +1,12 @@
-import { courseOf } from '../engine/course.ts';
+import { VirtualTime } from '../engine/virtual.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { DeviceSettings } from '../network/devices.ts';
 import type { NetworkSettings } from '../network/network.ts';
 import type { Placement } from '../network/premises.ts';
 import { gossips as averages } from '../network/steady.ts';
-import { Timetable, type Watcher } from '../network/timetable.ts';
+import type { Watcher } from '../network/timetable.ts';
 import { Chronicle, criticalPath, type Happening, type Segment } from '../network/trace.ts';
+import { LinkCounter } from '../network/usage.ts';
 import type { RunSeries, Series } from './series.ts';
 
 /** A link between two replicas over a run. */
@@ -33,19 +34,14 @@ export interface Retimed {
 
 const tracedSteps = 4;
 
-/** What is sent over each link, and how long that keeps a port. */
-class Links implements Watcher {
-  readonly #bytes: Float64Array;
-  readonly #busyNs: Float64Array;
-  readonly #n: number;
+/** Counts what is sent over links and how long replicas compute; some steps are written down whole. */
+class Observer implements Watcher {
+  readonly links: LinkCounter;
   readonly computing: Float64Array;
-  /** Is told too, for some steps. */
   chronicle: Chronicle | undefined;
 
   constructor(n: number) {
-    this.#n = n;
-    this.#bytes = new Float64Array(n * n);
-    this.#busyNs = new Float64Array(n * n);
+    this.links = new LinkCounter(n);
     this.computing = new Float64Array(n);
   }
 
@@ -58,34 +54,24 @@ class Links implements Watcher {
     this.chronicle?.compute(replica, start, end);
   }
 
-  exchange(...[messages, times]: Parameters<NonNullable<Watcher['exchange']>>): void {
-    const { from, to, bytes } = messages;
-    for (let m = 0; m < from.length; m++) {
-      const link = from[m]! * this.#n + to[m]!;
-      this.#bytes[link]! += bytes;
-      this.#busyNs[link]! += times.left[m]! - times.start[m]!;
-    }
-    this.chronicle?.exchange(messages, times);
+  exchange(...told: Parameters<NonNullable<Watcher['exchange']>>): void {
+    this.links.exchange(...told);
+    this.chronicle?.exchange(...told);
   }
 
-  /** A mean counts as one around a ring: all ways to make it send as much. */
-  mean(start: number, end: number, bytes: number): void {
-    const n = this.#n;
-    for (let i = 0; i < n && n > 1; i++) {
-      const link = i * n + ((i + 1) % n);
-      this.#bytes[link]! += (2 * (n - 1) * bytes) / n;
-      this.#busyNs[link]! += end - start;
-    }
-    this.chronicle?.mean(start, end, bytes);
+  mean(...told: Parameters<NonNullable<Watcher['mean']>>): void {
+    this.links.mean(...told);
+    this.chronicle?.mean(...told);
   }
 
   used(totalNs: number): LinkUse[] {
-    return Array.from(this.#bytes, (bytes, link) => ({
-      from: Math.floor(link / this.#n),
-      to: link % this.#n,
-      bytes,
-      busy: totalNs === 0 ? 0 : this.#busyNs[link]! / totalNs,
-    })).filter(({ bytes }) => bytes > 0);
+    const { source = [], replica = [], bytes = [], busyNs = [] } = this.links.take() ?? {};
+    return source.map((from, link) => ({
+      from,
+      to: replica[link]!,
+      bytes: bytes[link]!,
+      busy: totalNs === 0 ? 0 : busyNs[link]! / totalNs,
+    }));
   }
 }
 
@@ -95,36 +81,33 @@ export function retime(
   { tensors, steps, stepsPerEpoch }: Pick<RunSeries, 'tensors' | 'steps' | 'stepsPerEpoch'>,
   given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
 ): Retimed {
-  const { replicas } = experiment;
+  const { replicas, epochs, until } = experiment;
   const { length: count } = steps.step;
-  const planned = stepsPerEpoch === null ? count : experiment.epochs * stepsPerEpoch;
+  // The last step may differ from others. Of a run that ended within its first epoch none was planned to be the last, unless that was all.
+  const planned =
+    stepsPerEpoch === null ? (until === undefined ? count : Number.POSITIVE_INFINITY) : epochs * stepsPerEpoch;
   const sizes = tensors.map(({ size }) => size);
-  const course = courseOf(experiment, given, sizes, planned);
-  const links = new Links(replicas);
-  const timetable = new Timetable(course.network, course.compute, links);
-  const { finished } = timetable.state;
+  const observer = new Observer(replicas);
+  const virtual = new VirtualTime(experiment, given, sizes, planned, observer);
+  const { finished } = virtual;
   const seconds = new Float64Array(count);
   const from = Math.floor(Math.max(0, count - tracedSteps) / 2);
   const chronicle = new Chronicle();
   let path: readonly Segment[] = [];
-  let gossip = 0;
+  let round = 0;
   for (let index = 0; index < count; index++) {
-    const [t, first] = [steps.step[index]!, gossip];
-    const pattern = course.pattern(t);
-    const made = Math.max(1, steps.gossips[index]!);
-    const hearing = course.hearing(steps.epoch[index]!);
-    links.chronicle = index >= from && index < from + tracedSteps ? chronicle : undefined;
-    timetable.step(t, pattern, (more) => hearing(first + more), made, !Number.isNaN(steps.controlledDistance[index]));
-    if (averages(pattern)) gossip += made;
-    seconds[index] = finished.reduce((most, time) => Math.max(most, time), 0) / 1e9;
+    const [t, epoch, gossips] = [steps.step[index]!, steps.epoch[index]!, steps.gossips[index]!];
+    observer.chronicle = index >= from && index < from + tracedSteps ? chronicle : undefined;
+    virtual.step({ t, epoch, round, gossips, measured: !Number.isNaN(steps.controlledDistance[index]) });
+    if (averages(virtual.course.pattern(t))) round += Math.max(1, gossips);
+    seconds[index] = virtual.lastNs / 1e9;
     if (index === from + tracedSteps - 1 || index === count - 1)
       if (path.length === 0) path = criticalPath(chronicle.happenings, finished);
   }
-  const total = finished.reduce((most, time) => Math.max(most, time), 0);
   return {
     seconds,
-    waiting: Array.from(finished, (end, i) => (end === 0 ? 0 : 1 - links.computing[i]! / end)),
-    links: links.used(total),
+    waiting: Array.from(finished, (end, i) => (end === 0 ? 0 : 1 - observer.computing[i]! / end)),
+    links: observer.used(virtual.lastNs),
     happenings: chronicle.happenings,
     path,
     placement: course.placement ?? null,

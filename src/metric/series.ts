@@ -50,7 +50,7 @@ export function readSeries(database: string): Promise<RunSeries | undefined> {
     const evaluations = { ...seriesOf(scoreColumns, scoreFigures), replicas: scoreFigures.get('replicas')! };
     return {
       tensors: tensors as unknown as RunSeries['tensors'],
-      stepsPerEpoch: stepsPerEpoch(steps.epoch, evaluations.step),
+      stepsPerEpoch: stepsPerEpoch(steps.epoch, evaluations),
       steps: { ...steps, ms: stepFigures.get('ms')! },
       evaluations,
       variance: await readVariance(events, tensors.length),
@@ -67,11 +67,11 @@ function seriesOf<C extends Columns>(columns: C, figures: ReadonlyMap<string, Se
   return Object.fromEntries(series) as SeriesOf<C>;
 }
 
-function stepsPerEpoch(epoch: Series, evaluated: Series): number | null {
+function stepsPerEpoch(epoch: Series, evaluated: Readonly<Record<'step' | 'epoch', Series>>): number | null {
   const first = epoch.indexOf(1);
   if (first > 0) return first;
-  // A run of one epoch is evaluated at its end.
-  return evaluated.length > 0 ? evaluated[0]! : null;
+  // A run of one epoch is evaluated at its end; one that ends earlier has done none.
+  return evaluated.epoch[0] === 1 ? evaluated.step[0]! : null;
 }
 
 async function readVariance(events: Events, tensors: number): Promise<RunSeries['variance']> {

@@ -43,6 +43,8 @@ export interface RunSummary {
   readonly computeShare: number | null;
   /** Of all steps together: without loading, evaluating and saving. */
   readonly trainingSeconds: number | null;
+  /** Virtual time at which the last replica had finished; null without a network. */
+  readonly virtualSeconds: number | null;
   /** From start to end, over all sittings. */
   readonly seconds: number | null;
   readonly paramsSha256: string | null;
@@ -80,6 +82,7 @@ export function outlineRun(run: Run): RunSummary {
     stepMs: null,
     computeShare: null,
     trainingSeconds: null,
+    virtualSeconds: null,
     seconds: result?.seconds ?? null,
     paramsSha256: result?.paramsSha256 ?? null,
   };
@@ -130,5 +133,6 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     stepMs: finite(meanOfMeasured(steps.ms)),
     computeShare: finite(sum(steps.computeMs) / sum(steps.ms)),
     trainingSeconds: sum(steps.ms) / 1000,
+    virtualSeconds: last(steps.virtualFinished.max),
   };
 }

@@ -77,7 +77,7 @@ export class Timetable {
   }
 
   /** As it was after some step. */
-  restore(state: TimetableState): void {
+  restore(state: Readonly<Record<keyof TimetableState, ArrayLike<number>>>): void {
     for (const key of Object.keys(this.state) as (keyof TimetableState)[]) this.state[key].set(state[key]);
   }
 

@@ -91,6 +91,9 @@ const step = (index: number, loss: number[]): Event => ({
   staleness: null,
   sentBytes: 100,
   sentMessages: 2,
+  virtualStart: null,
+  virtualComputed: null,
+  virtualFinished: null,
   ms: { data: 100, compute: 200, mix: 300, wait: 400, probe: 500 },
 });
 
@@ -132,6 +135,8 @@ it('event files hold every scalar with its step and time', async () => {
       train: null,
       merged: null,
       ms: 250,
+      virtualSeconds: null,
+      mergedVirtualSeconds: null,
     },
   ];
   for (const event of events) await store.append(event);

@@ -52,6 +52,7 @@ export class EventStore {
       delete from steps where step >= ${step};
       delete from norms where step >= ${step};
       delete from edges where step >= ${step};
+      delete from links where step > ${step};
       delete from evaluations where step > ${step};
       delete from checkpoints where step > ${step};`);
   }
@@ -65,6 +66,7 @@ export class EventStore {
           this.#tables.norms.append({ step: event.step, tensor, norm });
         });
       else if (event.type === 'edges') this.#tables.edges.append(event);
+      else if (event.type === 'links') this.#tables.links.append(event);
       else if (event.type === 'evaluation') this.#tables.evaluations.append(evaluationRow(event));
       else this.#flush();
       // After the flush: a checkpoint that is listed has all its events here.

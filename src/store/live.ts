@@ -73,6 +73,9 @@ const mostNorms = 8192;
 const digits = (_: string, value: unknown) =>
   typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(6)) : value;
 
+/** A clock is told as it stands in the end, not on average. */
+const isClock = (key: string) => key.startsWith('virtual');
+
 const isBand = (key: string) => (stepColumns as Columns)[key]!.per === 'replica';
 
 /** The mean of values, with the least and the largest, as they come one by one. */
@@ -105,6 +108,7 @@ class Bucket {
     this.#steps += 1;
     this.#last = event;
     for (const [key, value] of Object.entries(stepRow(event))) {
+      if (isClock(key)) this.#figures.set(key, new Running());
       const figure = this.#figures.get(key)!;
       if (typeof value === 'object' && value !== null) for (const each of value) figure.add(each);
       else figure.add(value);
@@ -150,7 +154,7 @@ export class LiveLog {
         this.#startedMs = now;
         this.#write({ ...event, at: now });
       } else if (event.type === 'step') this.#step(event, now);
-      else if (event.type !== 'checkpoint') {
+      else if (event.type !== 'checkpoint' && event.type !== 'links') {
         this.#flushSteps(now);
         if (event.type === 'evaluation') this.#write({ type: 'evaluation', ...evaluationRow(event) });
         else if (event.type === 'end') this.#write({ type: 'end', status: event.status, step: event.step });
@@ -226,6 +230,7 @@ export async function writeHistory(folder: string, database: string): Promise<vo
     const every = Math.max(1, Math.ceil(count / mostHistory));
     const figures = Object.keys(stepColumns).flatMap((key) => {
       const { mean, min, max } = bandNames(key);
+      if (isClock(key)) return [mean, min, max].map((name) => `max(${name}) as ${name}`);
       if (isBand(key)) return [`avg(${mean}) as ${mean}, min(${min}) as ${min}, max(${max}) as ${max}`];
       return [`${key === 'step' || key === 'epoch' ? 'max' : 'avg'}(${mean}) as ${mean}`];
     });

@@ -30,6 +30,8 @@ const evaluation = (step: number, accuracy: number): Event => ({
   train: null,
   merged: { loss: 0.4, accuracy: accuracy + 0.2 },
   ms: 1,
+  virtualSeconds: null,
+  mergedVirtualSeconds: null,
 });
 
 /** Two steps, two tensors, two evaluations. */
@@ -65,6 +67,9 @@ const events: readonly Event[] = [
       staleness: null,
       sentBytes: 100,
       sentMessages: 2,
+      virtualStart: null,
+      virtualComputed: null,
+      virtualFinished: null,
       ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },
     },
     { type: 'norms', step, norms: [values(step + 20), step === 0 ? Array(replicas).fill(0.1) : values(step + 30)] },

@@ -1,12 +1,15 @@
+import { number } from '../base/format.ts';
 import {
   type Column,
   type Columns,
   edgeColumns,
   evaluationColumns,
+  linkColumns,
   normColumns,
   phases,
   stepColumns,
 } from '../engine/columns.ts';
+import { mostLinks } from '../network/usage.ts';
 import { type EventTable, eventTables, snake, sqlType, storedColumns } from './schema.ts';
 
 /** A column of a table that can be asked: what it holds, and how it follows from one run's database. */
@@ -85,6 +88,17 @@ const sortedNorms = (source: Source) => `
     (select step, tensor, ${tensorName(source)} as name,
       list_sort(norm, 'asc', 'nulls last') v, list_count(norm) n, list_avg(norm) m from ${source('norms')}))`;
 
+/** A run that was stopped within an epoch has several rows for it. Whole numbers: their sums do not depend on where it was stopped. */
+const usedLinks = (source: Source) => {
+  const [keys, sums] = [
+    ['source', 'replica'],
+    ['bytes', 'messages', 'lost', 'busy_ns'],
+  ];
+  const lists = [...keys!, ...sums!].map((name) => `unnest(${name}) as ${name}`);
+  return `(select epoch, ${keys}, ${sums!.map((name) => `sum(${name}) as ${name}`)}
+    from (select epoch, ${lists} from ${source('links')}) group by epoch, ${keys} order by epoch, ${keys})`;
+};
+
 const { step, epoch, replicas: _, ...scores } = evaluationColumns;
 /** A phase that an older version did not know took no time. */
 const phaseSum = Object.keys(phases)
@@ -112,6 +126,32 @@ export const eventViews = {
     summary: 'one row per probed step and connection of its round, if `probes.edges` is set',
     from: (source) => source('edges'),
     columns: [plain('step', edgeColumns.step), ...apart(edgeColumns)],
+  },
+  virtual_steps: {
+    summary: 'one row per step and replica of a run with a network: its virtual times',
+    from: (source) => `(from ${source('steps')} where virtual_finished is not null)`,
+    columns: [
+      plain('step', stepColumns.step),
+      replicaIn('virtual_finished'),
+      ...(['start', 'computed', 'finished'] as const).map((name) => {
+        const { description, unit } = stepColumns[`virtual${name[0]!.toUpperCase()}${name.slice(1)}` as 'virtualStart'];
+        return named(name, `unnest(virtual_${name})`, description, 'double', unit);
+      }),
+    ],
+  },
+  links: {
+    summary: `one row per epoch and link that was used, of a run with a network; epochs with more than ${number(mostLinks)} links have none`,
+    from: usedLinks,
+    columns: [
+      plain('epoch', linkColumns.epoch),
+      ...(['source', 'replica'] as const).map((key) =>
+        named(key, `${key}::integer`, linkColumns[key].description, 'integer'),
+      ),
+      ...(['bytes', 'messages', 'lost'] as const).map((key) =>
+        named(key, key, linkColumns[key].description, 'double', linkColumns[key].unit),
+      ),
+      named('busy', 'busy_ns / 1e9', linkColumns.busyNs.description, 'double', 's'),
+    ],
   },
   dispersion: {
     summary: 'one row per probed step and tensor: how unequal the norms of the replicas are',
@@ -171,6 +211,13 @@ const overSteps = [
   ),
   named('sent_bytes', 'sum(sent_bytes)', 'sent by one replica in all', 'double', 'bytes'),
   named('final_distance', 'arg_max(distance, step)', 'Ξ when it was last probed'),
+  named(
+    'virtual_seconds',
+    'max(virtual_finished_max)',
+    'virtual time at which the last replica had finished; null without a network',
+    'double',
+    's',
+  ),
 ];
 const atTheEnd = ['accuracy', 'loss', 'merged_accuracy', 'merged_loss'].map((name) =>
   named(name, `arg_max_null(${name}, step)`, `${name.replace('_', ' ')} at the last evaluation`),

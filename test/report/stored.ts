@@ -79,6 +79,9 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
       staleness: null,
       sentBytes,
       sentMessages: connections,
+      virtualStart: null,
+      virtualComputed: null,
+      virtualFinished: null,
       ms: { data: 10, compute: 60, mix: 20, wait: 10, probe: 0 },
     };
     yield event;
@@ -99,6 +102,8 @@ function* eventsOf(story: Story, replicas: number): Generator<Event> {
         train: null,
         merged: score,
         ms: 5,
+        virtualSeconds: null,
+        mergedVirtualSeconds: null,
       };
     }
   }

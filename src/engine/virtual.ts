@@ -1,0 +1,120 @@
+import type { DeviceSettings } from '../network/devices.ts';
+import type { NetworkSettings } from '../network/network.ts';
+import type { PairTask } from '../network/queue.ts';
+import { Timetable, type TimetableState, type Watcher } from '../network/timetable.ts';
+import type { LinkCounter } from '../network/usage.ts';
+import type { Times } from './checkpoint.ts';
+import { courseOf, type RunCourse, type TimedSettings } from './course.ts';
+
+/** What a step was, as far as its time depends on it. */
+export interface TimedStep {
+  readonly t: number;
+  readonly epoch: number;
+  /** The number of its first gossip, which decides who hears whom, and how many there were. */
+  readonly round: number;
+  readonly gossips: number;
+  /** Whether consensus control measured the distance. */
+  readonly measured: boolean;
+}
+
+/** Of the last step, by replica in nanoseconds: when it began, when it had computed, when it was finished. */
+export interface StepTimes {
+  readonly started: Float64Array;
+  readonly computed: Float64Array;
+  readonly finished: Float64Array;
+  /** When the last replica was finished. */
+  readonly lastNs: number;
+}
+
+const latest = (times: Float64Array) => times.reduce((most, time) => Math.max(most, time), 0);
+
+/** Times as a checkpoint holds them. */
+const plain = (times: object): Times =>
+  Object.fromEntries(Object.entries(times as Record<string, Float64Array>).map(([name, ns]) => [name, [...ns]]));
+
+/**
+ * When replicas begin and finish the steps of a run on its network: a pure function of its settings, the same on every worker and whenever
+ * it is computed. Real failures of ranks are none of its business: their replicas go on in it.
+ */
+export class VirtualTime implements StepTimes {
+  readonly course: RunCourse;
+  readonly #timetable: Timetable;
+
+  /** @param steps of the whole run: the last one may differ */
+  constructor(
+    settings: TimedSettings,
+    given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
+    sizes: readonly number[],
+    steps: number,
+    watcher: Watcher = {},
+  ) {
+    this.course = courseOf(settings, given, sizes, steps);
+    this.#timetable = new Timetable(this.course.network, this.course.compute, watcher);
+  }
+
+  step({ t, epoch, round, gossips, measured }: TimedStep): void {
+    const hearing = this.course.hearing(epoch);
+    this.#timetable.step(t, this.course.pattern(t), (more) => hearing(round + more), Math.max(1, gossips), measured);
+  }
+
+  get started(): Float64Array {
+    return this.#timetable.started;
+  }
+
+  get computed(): Float64Array {
+    return this.#timetable.computed;
+  }
+
+  get finished(): Float64Array {
+    return this.#timetable.state.finished;
+  }
+
+  get lastNs(): number {
+    return latest(this.finished);
+  }
+
+  get state(): Times {
+    return plain(this.#timetable.state);
+  }
+
+  set state(state: Times) {
+    this.#timetable.restore(state as Record<keyof TimetableState, readonly number[]>);
+  }
+}
+
+/** The times of replicas that average in pairs. A step ends for all of them with the last of its exchanges. */
+export class PairTimes implements StepTimes {
+  readonly started: Float64Array;
+  readonly computed: Float64Array;
+  readonly finished: Float64Array;
+
+  constructor(n: number) {
+    [this.started, this.computed, this.finished] = [new Float64Array(n), new Float64Array(n), new Float64Array(n)];
+  }
+
+  /** @param bytes of a row, which each of both sends the other */
+  step(tasks: readonly PairTask[], bytes: number, links: LinkCounter): void {
+    this.started.set(this.finished);
+    for (const task of tasks) {
+      this.finished.fill(task.time);
+      if (task.do === 'begin') continue;
+      const { replica, partner, from, time, computed } = task;
+      this.computed[replica] = computed;
+      links.message(replica, partner, bytes, time - from);
+      links.message(partner, replica, bytes, time - from);
+    }
+  }
+
+  get lastNs(): number {
+    return latest(this.finished);
+  }
+
+  get state(): Times {
+    return plain({ computed: this.computed, finished: this.finished });
+  }
+
+  set state({ computed, finished }: Times) {
+    this.computed.set(computed!);
+    this.finished.set(finished!);
+  }
+}
