@@ -49,9 +49,9 @@ const step = (at: number): StepEvent => ({
   staleness: null,
   sentBytes: 100,
   sentMessages: 2,
-  virtualStart: null,
-  virtualComputed: null,
-  virtualFinished: null,
+  virtualStart: [at, at + 0.5, null],
+  virtualComputed: [at + 0.25, at + 0.75, null],
+  virtualFinished: [at + 1, at + 1.5, null],
   ms: { data: 1, compute: 2, mix: 3, wait: 4, probe: 5 },
 });
 const norms = (at: number): Event => ({
@@ -75,8 +75,8 @@ const evaluation = (at: number): Event => ({
   merged: { loss: 2, accuracy: 0.9 },
   train: null,
   ms: 1,
-  virtualSeconds: null,
-  mergedVirtualSeconds: null,
+  virtualSeconds: [at, at + 0.5],
+  mergedVirtualSeconds: at + 0.5,
 });
 /** A step every so many milliseconds. */
 const events = (from: number, to: number) =>
@@ -128,6 +128,8 @@ describe('the live file', () => {
     expect(steps.reduce((sum, line) => sum + line.steps, 0)).toBe(400);
     expect(count('replicas')).toBeLessThanOrEqual(5);
     expect(count('evaluation')).toBe(40);
+    // A clock is no mean: each line has the time of its last step.
+    for (const line of steps) expect(line.virtualFinished).toEqual([line.step + 1.25, line.step + 1, line.step + 1.5]);
     const series = liveSeries(folder)!;
     expect(series.steps.step).toHaveLength(400);
     expect(series.steps.sentBytes.reduce((sum, bytes) => sum + bytes)).toBeCloseTo(40_000, 6);

@@ -164,8 +164,8 @@ function stepSeries(lines: readonly LiveStep[], stepsPerEpoch: number | undefine
   return Object.fromEntries(entries) as RunSeries['steps'];
 }
 
-function bandOver(lists: readonly PerReplica[]): BandSeries {
-  const there = lists.map((list) => list.filter((value) => value !== null));
+function bandOver(lists: readonly (PerReplica | null | undefined)[]): BandSeries {
+  const there = lists.map((list) => (list ?? []).filter((value) => value !== null));
   const series = (of: (list: readonly number[]) => number) =>
     Float64Array.from(there, (list) => (list.length === 0 ? Number.NaN : of(list)));
   return { mean: series(mean), min: series((list) => Math.min(...list)), max: series((list) => Math.max(...list)) };
@@ -175,7 +175,7 @@ function evaluationSeries(lines: readonly LiveEvaluation[]): RunSeries['evaluati
   const entries = Object.entries(evaluationColumns as Columns).map(([key, { per }]) => {
     const values = lines.map((line) => (line as never as Record<string, unknown>)[key]);
     if (key === 'replicas') return [key, Float64Array.from(values as readonly PerReplica[], ({ length }) => length)];
-    if (per === 'replica') return [key, bandOver(values as readonly PerReplica[])];
+    if (per === 'replica') return [key, bandOver(values as readonly (PerReplica | null)[])];
     return [key, Float64Array.from(values as readonly (number | null)[], number)];
   });
   return Object.fromEntries(entries) as RunSeries['evaluations'];
