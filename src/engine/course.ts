@@ -61,7 +61,6 @@ export function courseOf(
     return built.topology;
   };
   const periods = Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000);
-  const { usesTopology } = factsOf(algorithm);
   const rounds = () => (usesTopology ? heardAtFirst(topology(0), n) : []);
   return {
     ...premisesOf(given, { n, seed, batch, bytes: 4 * offset, rounds }),

@@ -110,6 +110,6 @@ export function retime(
     links: observer.used(virtual.lastNs),
     happenings: chronicle.happenings,
     path,
-    placement: course.placement ?? null,
+    placement: virtual.course.placement ?? null,
   };
 }
