@@ -102,6 +102,18 @@ it('local models are evaluated at their own time, their average at that of the l
   expect(new Set(finished).size).toBeGreaterThan(1);
 });
 
+it('where replicas average in pairs, a step ends with its last exchange; its links carry what is counted', async () => {
+  const pairs = { algorithm: { kind: 'ad-psgd' }, network: 'aws', devices: noisy, epochs: 1 };
+  const outcome = await outcomeOf(pairs, { workers: 2 });
+  const ends = outcome.steps.map(({ virtualFinished }) => virtualFinished![0]!);
+  for (const [t, { virtualStart, virtualFinished }] of outcome.steps.entries()) {
+    expect(new Set(virtualFinished)).toEqual(new Set([ends[t]]));
+    expect(new Set(virtualStart)).toEqual(new Set([ends[t - 1] ?? 0]));
+  }
+  const bytes = sum(linksIn(outcome).flatMap((links) => links.bytes));
+  expect(bytes).toBe(small.replicas * sum(outcome.steps.map(({ sentBytes }) => sentBytes)));
+});
+
 describe('until', () => {
   const timed = { network: 'lan', devices: { compute: '20ms' } };
   const last = ({ steps }: Outcome) => Math.max(...(steps.at(-1)!.virtualFinished as number[]));
