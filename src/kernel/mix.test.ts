@@ -140,6 +140,15 @@ describe('mix', () => {
     }
   });
 
+  it('repeats a row that stands at the end of shifted ones', () => {
+    // Everybody keeps its own row, but 6 takes that of 5 and 7 that of 8.
+    const source = Int32Array.from([0, 1, 2, 3, 4, 5, 5, 8, 8, 9]);
+    const start = Int32Array.from({ length: 11 }, (_, i) => i);
+    const W: Mixing = { n: 10, start, source, weight: new Float64Array(10).fill(1) };
+    const x = Array.from({ length: 10 }, (_, i) => new Float32Array(20).fill(i));
+    expect(mixed(W, x).map((row) => row[19])).toEqual([...source]);
+  });
+
   it('keeps the scratch memory of kernels on the same rows apart', () => {
     const x = randomMatrix(64, 300, 9);
     const [lattice, complete] = [mixingOf({ kind: 'lattice', k: 30 } as never, 64), mixingOf({ kind: 'complete' }, 64)];

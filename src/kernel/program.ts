@@ -170,9 +170,11 @@ class Compiler {
     return group;
   }
 
-  #emitRows(rows: readonly Row[], at: number): number {
+  #emitRows(rows: readonly Row[], at: number, repeats: readonly boolean[]): number {
     const { out, blocks, weights, factor, own } = rows[at]!;
-    const group = this.#shifted(rows, at);
+    const shifted = this.#shifted(rows, at);
+    // What is repeated is the first row of the instruction before: the row that it is must be one by itself.
+    const group = shifted > 1 && repeats[at + shifted] ? shifted - 1 : shifted;
     const operands = blocks.map((block) => this.#operand(block));
     for (let g = 1; g < group; g++) for (const block of rows[at + g]!.blocks) this.#operand(block);
     this.#time += 1;
@@ -208,7 +210,7 @@ class Compiler {
         while (repeats[end]) end++;
         this.#code.push(REPEAT!, rows[at]!.out, end - at);
         at = end;
-      } else at += this.#emitRows(rows, at);
+      } else at += this.#emitRows(rows, at, repeats);
     }
     return {
       code: Int32Array.from(this.#code),
