@@ -4,6 +4,7 @@ import type { ComputeTimes } from './devices.ts';
 import { type Messages, messagesOf } from './messages.ts';
 import type { Network } from './network.ts';
 import type { Pattern, Work } from './pattern.ts';
+import { type Journeys, Post, type Reception } from './post.ts';
 import { mostNs } from './units.ts';
 
 /** Whom each replica hears, in the gossip of this number. */
@@ -18,15 +19,18 @@ export interface Watcher {
   step?(step: number): void;
 }
 
-export interface Journeys {
-  /** By sender. */
-  readonly ready: Float64Array;
-  /** By message. */
-  readonly start: Float64Array;
-  readonly left: Float64Array;
-  readonly earliest: Float64Array;
-  readonly end: Float64Array;
+/** What goes wrong in a step. */
+export interface Troubles {
+  /** Those who neither compute nor send. */
+  readonly absent: readonly number[];
+  /** Of those who left while others counted on them: by receiver, when it goes on without them. */
+  readonly given: ReadonlyMap<number, number>;
+  /** Of a gossip of the step: how often messages are lost, by sender · n + receiver. */
+  lost(gossip: number): ReadonlyMap<number, number>;
 }
+
+const nothing: ReadonlyMap<number, number> = new Map();
+const untroubled: Troubles = { absent: [], given: nothing, lost: () => nothing };
 
 /** What outlasts a step, in nanoseconds; a checkpoint holds it. */
 export interface TimetableState {
@@ -51,19 +55,20 @@ export class Timetable {
   readonly #network: Network;
   readonly #compute: ComputeTimes;
   readonly #watcher: Watcher;
+  readonly #post: Post;
+  #troubles = untroubled;
   readonly #known = new WeakMap<object, Map<number, Messages>>();
   readonly #means = new Map<number, number>();
   /** By row and replica: when it is there. */
   #there = new Float64Array(0);
   readonly #ready: Float64Array;
-  readonly #arrived: Float64Array;
-  #journeys: Omit<Journeys, 'ready'> = journeys(0);
 
-  constructor(network: Network, compute: ComputeTimes, watcher: Watcher = {}) {
+  constructor(network: Network, compute: ComputeTimes, watcher: Watcher = {}, reception?: Reception) {
     const { n, upRates, downRates } = network;
     this.#network = network;
     this.#compute = compute;
     this.#watcher = watcher;
+    this.#post = new Post(network, reception);
     this.state = {
       finished: new Float64Array(n),
       upFree: new Float64Array(upRates.length),
@@ -73,7 +78,6 @@ export class Timetable {
     this.started = new Float64Array(n);
     this.computed = new Float64Array(n);
     this.#ready = new Float64Array(n);
-    this.#arrived = new Float64Array(n);
   }
 
   /** As it was after some step. */
@@ -87,24 +91,35 @@ export class Timetable {
    * @param gossips averagings with the neighbours in this step: more than its pattern has are made by consensus control, one after the other
    * @param measured whether control measured the distance after each of them, for which all wait for all
    */
-  step(t: number, pattern: Pattern, hearing: Hearing, gossips = 1, measured = false): void {
+  step(
+    t: number,
+    pattern: Pattern,
+    hearing: Hearing,
+    gossips = 1,
+    measured = false,
+    troubles: Troubles = untroubled,
+  ): void {
     const { n } = this.#network;
     const { finished } = this.state;
+    const { absent } = troubles;
+    const left = absent.map((i) => finished[i]!);
+    this.#troubles = troubles;
     this.#watcher.step?.(t);
     if (this.#there.length < pattern.rows * n) this.#there = new Float64Array(pattern.rows * n);
     for (let row = 0; row < pattern.rows; row++) this.#there.set(finished, row * n);
     this.started.set(finished);
     this.computed.set(finished);
-    for (const work of pattern.work) this.#carryOut(t, work, hearing(0));
+    for (const work of pattern.work) this.#carryOut(t, work, hearing(0), absent);
     finished.set(this.computed);
     for (const row of pattern.kept) later(finished, this.#row(row));
     // First each gets a part of the mean row and two sums, which is half a mean; then a sum is enough.
     if (measured) this.#meet(pattern.rowBytes);
     for (let gossip = 1; gossip < gossips; gossip++) {
       this.#ready.set(finished);
-      later(finished, this.#exchange(hearing(gossip), pattern.rowBytes));
+      later(finished, this.#exchange(hearing(gossip), pattern.rowBytes, gossip));
       if (measured) this.#meet(16);
     }
+    for (const [place, i] of absent.entries()) finished[i] = this.computed[i] = left[place]!;
     for (let i = 0; i < n; i++)
       if (!(finished[i]! <= mostNs))
         throw new UserError(
@@ -132,7 +147,7 @@ export class Timetable {
     return this.#there.subarray(row * n, (row + 1) * n);
   }
 
-  #carryOut(t: number, work: Work, sources: readonly (readonly number[])[]): void {
+  #carryOut(t: number, work: Work, sources: readonly (readonly number[])[], absent: readonly number[]): void {
     const ready = this.#ready;
     switch (work.do) {
       case 'compute': {
@@ -140,6 +155,7 @@ export class Timetable {
         const into = this.#row(work.into);
         later(ready, this.computed);
         for (let i = 0; i < ready.length; i++) {
+          if (absent.includes(i)) continue;
           const end = ready[i]! + this.#compute(i, t);
           this.#watcher.compute?.(i, ready[i]!, end);
           this.computed[i] = end;
@@ -153,14 +169,14 @@ export class Timetable {
         return;
       case 'gossip': {
         this.#gathered(work.rows.map(([from]) => from));
-        const arrived = this.#exchange(sources, work.bytes);
+        const arrived = this.#exchange(sources, work.bytes, 0);
         later(arrived, ready);
         for (const [, into] of work.rows) this.#row(into).set(arrived);
         return;
       }
       case 'tell':
         this.#gathered([work.from]);
-        later(this.state.heard, this.#exchange(sources, work.bytes));
+        later(this.state.heard, this.#exchange(sources, work.bytes, 0));
         this.#row(work.into).set(ready);
         return;
       case 'recall':
@@ -201,18 +217,13 @@ export class Timetable {
     return end;
   }
 
-  /** One message along every edge, ready at #ready; when each replica has heard all, 0 if it hears nobody. */
-  #exchange(sources: readonly (readonly number[])[], bytes: number): Float64Array {
+  /** One message along every edge, ready at #ready; when each replica has heard all that it waits for, 0 if it hears nobody. */
+  #exchange(sources: readonly (readonly number[])[], bytes: number, gossip: number): Float64Array {
     const messages = this.#messages(sources, bytes);
-    if (this.#journeys.end.length < messages.from.length) this.#journeys = journeys(messages.from.length);
-    if (this.#network.sharing === 'serial') this.#oneByOne(messages);
-    else this.#atOnce(messages);
-    const { to } = messages;
-    const { end } = this.#journeys;
-    this.#arrived.fill(0);
-    for (let m = 0; m < to.length; m++) if (end[m]! > this.#arrived[to[m]!]!) this.#arrived[to[m]!] = end[m]!;
-    this.#watcher.exchange?.(messages, { ready: this.#ready, ...this.#journeys });
-    return this.#arrived;
+    const { lost, given } = this.#troubles;
+    const arrived = this.#post.carry(messages, this.#ready, this.state, lost(gossip), given);
+    this.#watcher.exchange?.(messages, { ready: this.#ready, ...this.#post.journeys });
+    return arrived;
   }
 
   #messages(sources: readonly (readonly number[])[], bytes: number): Messages {
@@ -221,71 +232,9 @@ export class Timetable {
     this.#known.set(sources, known.set(bytes, messages));
     return messages;
   }
-
-  #atOnce({ from, wholeNs }: Messages): void {
-    const { start, left, earliest, end } = this.#journeys;
-    for (let m = 0; m < from.length; m++) {
-      start[m] = this.#ready[from[m]!]!;
-      left[m] = end[m] = earliest[m] = start[m]! + wholeNs[m]!;
-    }
-  }
-
-  /** Ports carry one message at a time. Latency never occupies a port; what is heard is taken by its last bit, then by sender. */
-  #oneByOne(messages: Messages): void {
-    const { from, upStart, downStart, upNs, downNs, latencyNs, upOrder, downOrder, downRank, sharedUp } = messages;
-    const { upFree, downFree } = this.state;
-    const { start, left, earliest, end } = this.#journeys;
-    for (let m = 0; m < from.length; m++) start[m] = this.#ready[from[m]!]!;
-    for (let port = 0; port < upFree.length; port++) {
-      const [first, last] = [upStart[port]!, upStart[port + 1]!];
-      if (sharedUp[port] === 1) sortBy(upOrder, first, last, start);
-      let free = upFree[port]!;
-      for (let place = first; place < last; place++) {
-        const m = upOrder[place]!;
-        if (free > start[m]!) start[m] = free;
-        free = start[m]! + upNs[m]!;
-        left[m] = free;
-        earliest[m] = free + latencyNs[m]!;
-      }
-      upFree[port] = free;
-    }
-    for (let port = 0; port < downFree.length; port++) {
-      const [first, last] = [downStart[port]!, downStart[port + 1]!];
-      sortBy(downOrder, first, last, earliest, downRank);
-      let free = downFree[port]!;
-      for (let place = first; place < last; place++) {
-        const m = downOrder[place]!;
-        free = Math.max(earliest[m]!, free + downNs[m]!);
-        end[m] = free;
-      }
-      downFree[port] = free;
-    }
-  }
 }
-
-const journeys = (count: number) => ({
-  start: new Float64Array(count),
-  left: new Float64Array(count),
-  earliest: new Float64Array(count),
-  end: new Float64Array(count),
-});
 
 /** times ← the later of both, one by one. */
 function later(times: Float64Array, others: Float64Array): void {
   for (let i = 0; i < times.length; i++) if (others[i]! > times[i]!) times[i] = others[i]!;
-}
-
-/** Sorts order[first … last−1] by key, then by rank: by insertion, as the order of the step before is almost right. */
-function sortBy(order: Int32Array, first: number, last: number, key: Float64Array, rank?: Int32Array): void {
-  for (let place = first + 1; place < last; place++) {
-    const m = order[place]!;
-    const [time, own] = [key[m]!, rank === undefined ? m : rank[m]!];
-    let at = place;
-    for (; at > first; at--) {
-      const before = order[at - 1]!;
-      if (key[before]! < time || (key[before] === time && (rank === undefined ? before : rank[before]!) < own)) break;
-      order[at] = before;
-    }
-    order[at] = m;
-  }
 }

@@ -1,5 +1,6 @@
 import type { Messages } from './messages.ts';
-import type { Journeys, Watcher } from './timetable.ts';
+import type { Journeys } from './post.ts';
+import type { Watcher } from './timetable.ts';
 
 /** What a replica did or waited for, one after the other. */
 export type Happening =

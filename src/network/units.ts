@@ -62,6 +62,12 @@ export const sizeSetting = (what: string) => quantitySchema(sizeQuantity).descri
 export const timeSetting = (what: string, word?: string) =>
   quantitySchema(timeQuantity, word).describe(`${what}, as in 20us or 5ms`);
 
+/** Counted in steps, if it is a number, or in time. */
+export const spanSetting = (what: string) =>
+  z
+    .union([z.number().min(0), quantitySchema(timeQuantity)])
+    .describe(`${what}: a number of steps, or a time as in 90s`);
+
 function checked(quantity: Quantity, text: string): number {
   const value = read(quantity, text);
   if (typeof value === 'string') throw new RangeError(value);

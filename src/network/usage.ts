@@ -1,5 +1,6 @@
 import type { Messages } from './messages.ts';
-import type { Journeys, Watcher } from './timetable.ts';
+import type { Journeys } from './post.ts';
+import type { Watcher } from './timetable.ts';
 
 /** What was sent over links, as lists with a place for each link that was used. */
 export interface LinkUsage {
@@ -7,8 +8,9 @@ export interface LinkUsage {
   readonly replica: readonly number[];
   readonly bytes: readonly number[];
   readonly messages: readonly number[];
-  /** Messages that never came. */
+  /** Messages that were lost on their way, and those that came when their receiver had gone on. */
   readonly lost: readonly number[];
+  readonly late: readonly number[];
   /** How long a port was busy with what was sent. */
   readonly busyNs: readonly number[];
 }
@@ -23,6 +25,8 @@ export class LinkCounter implements Watcher {
   #places = new Map<number, number>();
   #bytes: number[] = [];
   #messages: number[] = [];
+  #lost: number[] = [];
+  #late: number[] = [];
   #busyNs: number[] = [];
   /** By the messages of a gossip, which are often the same again: their places. */
   #known = new WeakMap<Messages, Int32Array>();
@@ -31,12 +35,17 @@ export class LinkCounter implements Watcher {
     this.#n = n;
   }
 
-  exchange(messages: Messages, { start, left }: Journeys): void {
+  exchange(messages: Messages, { start, left, heard, lost, sent }: Journeys): void {
     const places = this.#known.get(messages) ?? this.#placesOf(messages);
     this.#known.set(messages, places);
     if (this.#places.size > mostLinks) return;
     const { bytes } = messages;
-    for (let m = 0; m < places.length; m++) this.#add(places[m]!, bytes, 1, left[m]! - start[m]!);
+    for (let m = 0; m < places.length; m++) {
+      const place = places[m]!;
+      this.#add(place, sent[m]! * bytes, sent[m]!, left[m]! - start[m]!);
+      this.#lost[place]! += lost[m]!;
+      if (heard[m] === 0 && lost[m] === 0) this.#late[place]! += 1;
+    }
   }
 
   /** A single message. */
@@ -54,8 +63,8 @@ export class LinkCounter implements Watcher {
   /** What was counted since the last time, by source and then by replica; undefined if it is nothing, or of too many links. */
   take(): LinkUsage | undefined {
     const sorted = [...this.#places].sort(([a], [b]) => a - b);
-    const [bytes, messages, busyNs] = [this.#bytes, this.#messages, this.#busyNs];
-    [this.#bytes, this.#messages, this.#busyNs] = [[], [], []];
+    const [bytes, messages, lost, late, busyNs] = [this.#bytes, this.#messages, this.#lost, this.#late, this.#busyNs];
+    [this.#bytes, this.#messages, this.#lost, this.#late, this.#busyNs] = [[], [], [], [], []];
     this.#places = new Map();
     this.#known = new WeakMap();
     if (sorted.length === 0 || sorted.length > mostLinks) return undefined;
@@ -65,7 +74,8 @@ export class LinkCounter implements Watcher {
       replica: sorted.map(([link]) => link % this.#n),
       bytes: column(bytes),
       messages: column(messages),
-      lost: sorted.map(() => 0),
+      lost: column(lost),
+      late: column(late),
       busyNs: column(busyNs),
     };
   }
@@ -83,6 +93,8 @@ export class LinkCounter implements Watcher {
       this.#places.set(link, place);
       this.#bytes.push(0);
       this.#messages.push(0);
+      this.#lost.push(0);
+      this.#late.push(0);
       this.#busyNs.push(0);
     }
     return place;

@@ -120,20 +120,54 @@ export function columnStochastic({ sources }: Round): Mixing {
   return mixing;
 }
 
+/** Whether i hears j. */
+export type Hears = (i: number, j: number) => boolean;
+
 /**
- * W among those that are left when some replicas are lost: what i heard from them, it keeps of its own. Rows still sum to 1, and a
- * symmetric W stays symmetric, so the average over those that are left is kept. Lost replicas hear nobody.
+ * W of what is really heard: the weight of what is missing stays with the receiver. Rows still sum to 1; if i misses j wherever j misses i, a
+ * symmetric W stays symmetric and keeps the average.
+ */
+export function heardOnly(mixing: Mixing, hears: Hears): Mixing {
+  return keptEntries(mixing, hears, (own, missed) => own + missed);
+}
+
+/** The same of weights that the senders divide, as those of push-sum: what is missing is gone. */
+export function arrivedOnly(mixing: Mixing, hears: Hears): Mixing {
+  return keptEntries(mixing, hears, (own) => own);
+}
+
+function keptEntries(mixing: Mixing, hears: Hears, ownOf: (own: number, missed: number) => number): Mixing {
+  const { n, start, source, weight } = mixing;
+  const kept: number[] = [];
+  const weights: number[] = [];
+  const starts = new Int32Array(n + 1);
+  for (let i = 0; i < n; i++) {
+    let [own, missed] = [-1, 0];
+    for (let e = start[i]!; e < start[i + 1]!; e++) {
+      const j = source[e]!;
+      if (j !== i && !hears(i, j)) {
+        missed += weight[e]!;
+        continue;
+      }
+      if (j === i) own = kept.length;
+      kept.push(j);
+      weights.push(weight[e]!);
+    }
+    if (missed !== 0) weights[own] = ownOf(weights[own]!, missed);
+    starts[i + 1] = kept.length;
+  }
+  if (kept.length === source.length) return mixing;
+  return { n, start: starts, source: Int32Array.from(kept), weight: Float64Array.from(weights) };
+}
+
+/**
+ * W among those that are left when some replicas are lost or away: what i heard from them, it keeps of its own, so the average over those that
+ * are left is kept by a symmetric W. The others hear nobody.
  */
 export function without(mixing: Mixing, lost: readonly number[]): Mixing {
   if (lost.length === 0) return mixing;
   const gone = new Set(lost);
-  const { n, start, source, weight } = mixing;
-  const kept = Array.from({ length: n }, (): number[] => []);
-  for (let i = 0; i < n; i++)
-    for (let e = start[i]!; e < start[i + 1]!; e++)
-      if (source[e] !== i && !gone.has(i) && !gone.has(source[e]!)) kept[i]!.push(e);
-  const sources = kept.map((row) => row.map((e) => source[e]!));
-  return assemble(sources, (i, a) => weight[kept[i]![a]!]!);
+  return heardOnly(mixing, (i, j) => !gone.has(i) && !gone.has(j));
 }
 
 /** out ← W x. */
@@ -161,8 +195,8 @@ export function isDoublyStochastic(mixing: Mixing): boolean {
   return rows.every(isOne) && columns.every(isOne);
 }
 
-/** W_ij, by bisection in row i. */
-function entry({ start, source, weight }: Mixing, i: number, j: number): number {
+/** W_ij, 0 if i does not hear j: by bisection in row i. */
+export function weightOf({ start, source, weight }: Mixing, i: number, j: number): number {
   let [low, high] = [start[i]!, start[i + 1]!];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -176,6 +210,6 @@ export function isSymmetric(mixing: Mixing): boolean {
   const { n, start, source, weight } = mixing;
   for (let i = 0; i < n; i++)
     for (let e = start[i]!; e < start[i + 1]!; e++)
-      if (Math.abs(entry(mixing, source[e]!, i) - weight[e]!) > tolerance) return false;
+      if (Math.abs(weightOf(mixing, source[e]!, i) - weight[e]!) > tolerance) return false;
   return true;
 }
