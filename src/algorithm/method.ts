@@ -22,7 +22,8 @@ export type Start = 'zero' | 'x' | 'random';
  * W(r) - r, but added up as differences, so that what one replica gains its neighbour loses to the last bit (rows that add up such differences
  * would drift otherwise), pair(x) the mean with one neighbour, which takes it as well, whenever the replica has computed (pairs.ts), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
  * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's
- * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas. Conditions: every H { … } else { … }, first { … }, last { … }.
+ * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas; if edges are those over which a replica is heard, weight is the share
+ * that the sender gives, heard is 1 if the message over it came and 0 if not, share what a replica keeps of itself. Conditions: every H { … } else { … }, first { … }, last { … }.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
@@ -100,19 +101,22 @@ export function planOf(
   const inSets = (name: string) => Array.from({ length: sets }, (_, set) => edgeName(name, set + 1));
   const perEdge = <T>(of: Readonly<Record<string, T>> = {}): Record<string, T> =>
     Object.fromEntries(Object.entries(of).flatMap(([name, from]) => inSets(name).map((each) => [each, from])));
+  const ofEdge = edges === undefined ? [] : edges.of === 'heard' ? ['weight', 'heard'] : ['weight'];
   const rows: Readonly<Record<string, Start>> = { x: 'x', ...method.rows, ...perEdge(edges?.rows) };
   const numbers = { ...method.numbers, ...perEdge(edges?.numbers) };
   const sorts: readonly (readonly [string, Sort])[] = [
     ...[...clockNames, ...Object.keys(scalars)].map((name) => [name, 'scalar'] as const),
     ...Object.keys(rows).map((name) => [name, 'row'] as const),
-    ...[...Object.keys(numbers), ...(edges ? inSets('weight') : [])].map((name) => [name, 'number'] as const),
+    ...[...Object.keys(numbers), ...ofEdge.flatMap(inSets), ...(edges?.of === 'heard' ? ['share'] : [])].map(
+      (name) => [name, 'number'] as const,
+    ),
   ];
   const twice = sorts.find(([name], index) => sorts.findIndex(([other]) => other === name) < index);
   if (twice !== undefined) throw new UserError(`method ${method.name}: the name "${twice[0]}" is used twice`);
   const known = Object.fromEntries(sorts);
   try {
     const text = method.step(settings);
-    const ofEdges = edges && { names: ['weight', ...Object.keys({ ...edges.rows, ...edges.numbers })], sets };
+    const ofEdges = edges && { names: [...ofEdge, ...Object.keys({ ...edges.rows, ...edges.numbers })], sets };
     const { stages, names } = stagesOf(text, known, ofEdges);
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
     const asynchronous = pairs(stages) ? { overlap: overlaps(stages) } : undefined;

@@ -16,7 +16,7 @@ import { hybrid } from './methods/hybrid.ts';
 import { ntkDfl } from './methods/ntk.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { powerGossip } from './methods/power.ts';
-import { quantizedPushSum, sgp } from './methods/push-sum.ts';
+import { quantizedPushSum, robustPushSum, sgp } from './methods/push-sum.ts';
 import { quasiGlobal } from './methods/quasi-global.ts';
 import { relay } from './methods/relay.ts';
 import { diging, dsgt, momentumTracking } from './methods/tracking.ts';
@@ -34,6 +34,7 @@ export const methods: readonly Method[] = [
   cdAdam,
   dadam,
   sgp,
+  robustPushSum,
   quantizedPushSum,
   choco,
   adaGossip,

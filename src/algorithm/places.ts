@@ -114,7 +114,7 @@ export class Places<M> {
 }
 
 /** The different steps there are: conditions that hold and those that do not. */
-function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
+export function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
   const periods = plan.stages.flatMap((stage) =>
     stage.do === 'when' && typeof stage.when === 'object' ? [plan.scalars[stage.when.every]!] : [],
   );

@@ -20,6 +20,8 @@ export interface Problem {
   weights(t: number): Matrix;
   columns?(t: number): Matrix;
   readonly edges?: EdgeSets;
+  /** Whether the message of a set's edge comes, in the t-th averaging; always unless said. */
+  heard?(t: number, set: number, replica: number): boolean;
   readonly tensors?: readonly TensorPlace[];
   /** What random rows start as. */
   readonly random?: Row;
@@ -60,6 +62,7 @@ export function interpret(
   );
   for (const [set, weight] of (problem.edges?.weights ?? []).entries())
     numbers.set(edgeName('weight', set + 1), [...weight]);
+  if (problem.edges !== undefined) numbers.set('share', [...problem.edges.shares]);
   const scalars = new Map<string, number>(Object.entries(plan.scalars));
   let gossips = 0;
   const row = (name: string) => rows.get(name)!;
@@ -199,6 +202,11 @@ export function interpret(
       .set('etaBefore', problem.rate(Math.max(0, t - 1)));
     const holds = holdsAt({ t, last: t + 1 === steps, scalar: (name) => scalars.get(name)! });
     const stages = stagesAt(plan.stages, holds);
+    for (const set of problem.edges?.partners.keys() ?? [])
+      numbers.set(
+        edgeName('heard', set + 1),
+        each((i) => (problem.heard?.(gossips, set, i) === false ? 0 : 1)),
+      );
     for (const stage of stages) execute(stage, t);
     // One round of the topology for all rows that are mixed in a step.
     if (stages.some((stage) => stage.do === 'mix')) gossips += 1;

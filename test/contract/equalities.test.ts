@@ -88,6 +88,11 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
     ['dpsgd', order('adapt-while-communicating'), { direction: (_, g) => g.map((v) => v / (Math.abs(v) + 1)) }],
   ],
   ['SGP with doubly stochastic weights is D-PSGD', ['sgp', {}, on(ring)], ['dpsgd']],
+  [
+    'Robust push-sum that hears every message is D-PSGD, if weights are doubly stochastic',
+    ['robust-push-sum', {}, { edges: edgeSets(buildTopology({ kind: 'ring' }, n, 1), 'heard') }],
+    ['dpsgd'],
+  ],
   ['CHOCO uncompressed is D-PSGD', ['choco', { gamma: 1 }, exact], ['dpsgd']],
   [
     'CHOCO uncompressed, mixing first, averages while communicating',
@@ -169,6 +174,7 @@ const single: Partial<Problem> = {
   n: 1,
   weights: () => [[1]],
   columns: () => [[1]],
+  edges: edgeSets(buildTopology({ kind: 'ring' }, 1, 1), 'heard'),
   gradient,
   compress: compressors.identity,
 };
