@@ -31,6 +31,8 @@ export interface Common {
   readonly queue?: QueueState | undefined;
   /** When replicas and ports are free again, if the run has a network: lists of nanoseconds by name. */
   readonly times?: Times | undefined;
+  /** Replicas that were away in the last step, if they come and go. */
+  readonly away?: readonly number[] | undefined;
 }
 
 const part = (folder: string, step: number) => join(folder, `step-${step}.part`);
@@ -60,6 +62,7 @@ export function writeBlock(folder: string, { first, last, step, common, rows }: 
       consensus: JSON.stringify(common.consensus),
       ...(common.queue && { queue: JSON.stringify(common.queue) }),
       ...(common.times && { times: JSON.stringify(common.times) }),
+      ...(common.away && { away: JSON.stringify(common.away) }),
     },
     tensors: Object.fromEntries(block),
   });
@@ -137,6 +140,7 @@ export function readCheckpoint(
         consensus: consensusOf(file, path),
         queue: storedOf(file, path, 'queue'),
         times: storedOf(file, path, 'times'),
+        away: storedOf(file, path, 'away'),
       };
     } finally {
       file.close();
@@ -163,7 +167,7 @@ const consensusOf = ({ metadata }: TensorFile, path: string): ConsensusMemory =>
   readable(path, 'consensus', () => likeTemplate(noMemory, JSON.parse(metadata.consensus ?? ''))) as ConsensusMemory;
 
 /** What only some runs have. */
-const storedOf = <K extends 'queue' | 'times'>({ metadata }: TensorFile, path: string, key: K): Common[K] =>
+const storedOf = <K extends 'queue' | 'times' | 'away'>({ metadata }: TensorFile, path: string, key: K): Common[K] =>
   metadata[key] === undefined ? undefined : readable(path, key, () => JSON.parse(metadata[key]!) as Common[K]);
 
 function readable<T>(path: string, what: string, read: () => T): T {

@@ -111,7 +111,8 @@ export const linkColumns = {
   replica: each('the replica that heard it'),
   bytes: each('sent', 'bytes'),
   messages: each('sent'),
-  lost: each('messages that did not come'),
+  lost: each('messages that were lost on their way, each time'),
+  late: each('messages that came when their receiver had gone on'),
   busyNs: each('how long a port was busy with what was sent', 'ns'),
 } as const satisfies Columns;
 

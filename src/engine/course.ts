@@ -17,7 +17,10 @@ import { buildTopology, type Topology } from '../topology/topology.ts';
 import { planOfRun } from './edges.ts';
 
 /** The settings that the time of a run's steps depends on. */
-export type TimedSettings = Pick<Experiment, 'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch'>;
+export type TimedSettings = Pick<
+  Experiment,
+  'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch' | 'faults'
+>;
 
 /** The steps of a run, as far as their time goes. */
 export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Premises {

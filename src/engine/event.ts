@@ -10,6 +10,7 @@ export type Event =
   | EvaluationEvent
   | CheckpointEvent
   | LostEvent
+  | PresenceEvent
   | EndEvent;
 
 /** The first event: what is about to happen. */
@@ -121,6 +122,16 @@ export interface LostEvent {
 export function lossText({ step, rank, replicas }: Omit<LostEvent, 'type'>): string {
   const which = replicas.length === 1 ? `replica ${replicas[0]}` : `replicas ${replicas[0]}–${replicas.at(-1)}`;
   return `rank ${rank} with ${which} was lost in step ${step}`;
+}
+
+/** Replicas that left before a step, or while they computed it, and those that are back in it. */
+export interface PresenceEvent {
+  readonly type: 'presence';
+  readonly step: number;
+  readonly left: readonly number[];
+  readonly returned: readonly number[];
+  /** How many are away in this step. */
+  readonly away: number;
 }
 
 export interface EndEvent {

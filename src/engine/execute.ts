@@ -41,6 +41,9 @@ export interface Machine {
 type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'probe' | 'signal'>;
 type Of<K extends Action['do']> = Placed<Rows> & { readonly action: Extract<Action, { do: K }> };
 
+/** Of a replica that is away. */
+const noOutcome: Outcome = { loss: Number.NaN, accuracy: Number.NaN, gradientNorm: Number.NaN };
+
 const isLocal = (action: Action) => !isExchange(action) && action.do !== 'probe' && action.do !== 'signal';
 
 /**
@@ -58,7 +61,10 @@ export class Executor {
   readonly #formulas = new Map<Formula, RowFormula>();
   readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
   readonly #functions: Functions;
+  /** Of own replicas, in their order; those that are away have none. */
   outcomes: Outcome[] = [];
+  /** Replicas that take no part in the step. */
+  away: ReadonlySet<number> = new Set();
   #scalars: ReadonlyMap<string, number> = new Map();
   #t = 0;
   /** Who hears whom in this step, if replicas use the samples of others. */
@@ -83,7 +89,7 @@ export class Executor {
   async step({ actions, dead, scalars }: StepActions, occasion: Occasion): Promise<void> {
     this.#scalars = scalars;
     this.#t = occasion.t;
-    this.outcomes = [];
+    this.outcomes = Array.from({ length: this.#transport.last - this.#transport.first }, () => noOutcome);
     // Once rows are mixed, the next round begins.
     const pools = actions.some((action) => action.do === 'evolve');
     this.#round = pools ? this.#transport.surviving(occasion.weights('W')) : undefined;
@@ -125,6 +131,7 @@ export class Executor {
         : undefined;
     const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
     for (let i = this.#transport.first; i < this.#transport.last; i++) {
+      if (this.away.has(i)) continue;
       for (const each of placed) await this.#local[each.action.do as Local](each as never, i);
       if (sent !== undefined) this.#transport.announce(mixing!, sent, i);
     }
@@ -136,13 +143,13 @@ export class Executor {
     adapt: async ({ rows, out }, i) => {
       this.#load(i);
       const work = () => this.#replicas.adapt(i, this.#t, this.#scalars.get('eta')!, rows.x!, out!);
-      this.outcomes.push(await this.#clock.time('compute', work));
+      this.#found(i, await this.#clock.time('compute', work));
     },
     gradient: async ({ action: { at, again }, rows, out }, i) => {
       if (!again) this.#load(i);
       const by = again ? 'gradientAgain' : 'gradient';
       const outcome = await this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rows[at]!, out!));
-      if (!again) this.outcomes.push(outcome);
+      if (!again) this.#found(i, outcome);
     },
     distil: async ({ action: { at, teacher }, rows, out }, i) => {
       const work = () => this.#replicas.distil(i, this.#t, rows[at]!, rows[teacher]!, out!);
@@ -153,7 +160,7 @@ export class Executor {
       const heard = [...new Set([i, ...source.subarray(start[i], start[i + 1])])].sort((a, b) => a - b);
       const rate = this.#scalars.get('eta')!;
       const work = () => this.#replicas.evolve(i, this.#t, rate, taus, heard, rows[at]!, out!);
-      this.outcomes.push(await this.#clock.time('compute', work));
+      this.#found(i, await this.#clock.time('compute', work));
     },
     update: async ({ action, rows, out }, i) => {
       rows[action.gradient]!.read(i, this.#buffers.gradient);
@@ -182,6 +189,10 @@ export class Executor {
       this.#transport.kernel.norms(row, i, [0, row.columns], this.numbers.from(action.number, i));
     },
   };
+
+  #found(i: number, outcome: Outcome): void {
+    this.outcomes[i - this.#transport.first] = outcome;
+  }
 
   #load(i: number): void {
     this.#clock.time('data', () => this.#replicas.load(i, this.#t));

@@ -2,6 +2,7 @@ import { factsOf } from '../algorithm/facts.ts';
 import { programsOf } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import type { Attendance } from '../network/faults/presence.ts';
 import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
 import { PairPart } from './asynchronous.ts';
@@ -16,6 +17,7 @@ import {
   type LinksEvent,
   type LostEvent,
   lossText,
+  type PresenceEvent,
   type Score,
   type Scores,
 } from './event.ts';
@@ -61,6 +63,7 @@ export async function* loop(
     const epoch = Math.floor(step / feed.stepsPerEpoch);
     const { event, measured } = await part.step(step, plan(epoch));
     const { norms, edges } = measured;
+    yield* presenceOf(step, measured.attendance);
     yield event;
     if (norms !== undefined) yield { type: 'norms', step, norms: byTensor(norms, transport) };
     if (edges !== undefined) yield edges;
@@ -113,6 +116,13 @@ const timeIsUp = ({ until }: Experiment, { virtual }: TrainingPart): boolean =>
 function* linksOf({ links }: TrainingPart, step: number, epoch: number): Generator<LinksEvent> {
   const usage = links.take();
   if (usage !== undefined) yield { type: 'links', step, epoch, ...usage };
+}
+
+/** Tells who came and went, if somebody did. */
+function* presenceOf(step: number, attendance: Attendance | undefined): Generator<PresenceEvent> {
+  if (attendance === undefined || attendance.left.length + attendance.returned.length === 0) return;
+  const { left, returned, absent } = attendance;
+  yield { type: 'presence', step, left, returned: returned.map(({ replica }) => replica), away: absent.length };
 }
 
 /** Tells what is lost and not yet in `lost`, and puts it there. */
@@ -180,7 +190,7 @@ async function scoresOn(
   // Replicas with equal parameters may still differ in their state.
   const alike = part.keepsEqual && part.replicas.privateRows(transport.first).state === undefined;
   let last: Score | undefined;
-  for (const i of chosen.filter((i) => i >= transport.first && i < transport.last)) {
+  for (const i of chosen.filter((i) => transport.present.includes(i) && i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)
       last = await part.replicas.score(set, copyOf(part.model, i), part.replicas.privateRows(i).state);
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));

@@ -1,4 +1,5 @@
 import type { Traffic } from '../algorithm/traffic.ts';
+import type { Attendance } from '../network/faults/presence.ts';
 import type { Transport } from '../transport/transport.ts';
 import { phases } from './clock.ts';
 import type { PerReplica, PhaseMs } from './columns.ts';
@@ -23,6 +24,8 @@ export class Measured {
   gossips = 0;
   ownSteps: PerReplica | null = null;
   staleness: PerReplica | null = null;
+  /** Who took part in it, if replicas come and go. */
+  attendance: Attendance | undefined;
   sentBytes = 0;
   sentMessages = 0;
   virtual: StepTimes | undefined;

@@ -5,16 +5,20 @@ import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { offsetsOf, rowSize } from '../model/layout.ts';
+import type { Attendance } from '../network/faults/presence.ts';
+import { changesLearning } from '../network/faults/settings.ts';
 import { LinkCounter } from '../network/usage.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { isDoublyStochastic } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
+import { bringBack, type Holdings, putAside } from './absence.ts';
 import type { Common } from './checkpoint.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
 import { planOfRun } from './edges.ts';
 import type { StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
+import { FaultyRounds } from './faults.ts';
 import { meanOf, ownReplicas } from './measure.ts';
 import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
@@ -37,6 +41,8 @@ export class Part {
   /** When replicas do what, if there is a network; and what they send over it. */
   readonly virtual: VirtualTime | undefined;
   readonly links: LinkCounter;
+  /** Who hears whom, if messages are lost or replicas come and go. */
+  readonly faults: FaultyRounds | undefined;
   readonly #experiment: Experiment;
   readonly #transport: Transport;
   readonly #clock: Clock;
@@ -50,7 +56,7 @@ export class Part {
 
   /** @param steps of the whole run */
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas, steps: number) {
-    const { optimizer, consensus, algorithm, seed, network, devices } = experiment;
+    const { optimizer, consensus, algorithm, seed, network, devices, faults } = experiment;
     this.replicas = replicas;
     ({ plan: this.plan, edges: this.#edges } = planOfRun(experiment));
     this.#experiment = experiment;
@@ -67,6 +73,7 @@ export class Part {
     this.links = new LinkCounter(experiment.replicas);
     const sizes = replicas.layout.map(({ size }) => size);
     this.virtual = network && new VirtualTime(experiment, { network, devices: devices! }, sizes, steps, this.links);
+    this.faults = changesLearning(faults) ? new FaultyRounds(faults!, experiment, this.virtual?.faults) : undefined;
     this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
       this.#measured.sent(...traffic),
     );
@@ -92,12 +99,34 @@ export class Part {
 
   /** What all ranks know alike and a checkpoint must hold. */
   get memory(): Common {
-    return { consensus: this.control.memory, times: this.virtual?.state };
+    const away = this.faults?.faults.out;
+    return { consensus: this.control.memory, times: this.virtual?.state, away };
   }
 
-  set memory({ consensus, times }: Common) {
+  set memory({ consensus, times, away = [] }: Common) {
     this.control.memory = consensus;
     if (this.virtual !== undefined && times !== undefined) this.virtual.state = times;
+    if (this.faults === undefined) return;
+    this.faults.faults.out = away;
+    this.#transport.sendAway(away);
+  }
+
+  /** Those who have left take no part in the step, and those who are back do again; returns what is to be done after it. */
+  #attend({ absent, returned }: Attendance): () => void {
+    const { plan, model } = this;
+    const kept: Holdings = {
+      plan,
+      model,
+      spare: this.#executor.places.spare,
+      rows: () => this.rows(),
+      numbers: () => this.numbers(),
+    };
+    const { churn } = this.faults!.settings;
+    if (churn !== undefined)
+      bringBack(kept, this.#transport, this.replicas, returned, churn.back, this.#experiment.seed);
+    this.#transport.sendAway(absent);
+    this.#executor.away = new Set(absent);
+    return putAside(kept, this.#transport, absent);
   }
 
   /** Whether all replicas have the same parameters after every step. */
@@ -121,12 +150,23 @@ export class Part {
     this.#measured = measured;
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
     const epoch = t / plan.stepsPerEpoch;
+    const { faults } = this;
+    const attendance = faults?.begin(t, plan, this.control.memory.gossips, this.virtual);
+    const putBack = attendance && this.#attend(attendance);
+    measured.attendance = attendance;
     const [control, executor] = [this.control, this.#executor];
     const step = stepOf(this.plan, { t, last: t + 1 === plan.steps, eta, etaBefore }, control.wishes);
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
-    const mixing = () => plan.topology.mixing(control.memory.gossips);
+    const faulty = () => faults?.weights(plan.topology, control.memory.gossips);
+    const mixing = () => faulty()?.heard ?? plan.topology.mixing(control.memory.gossips);
+    const sent = () => this.#transport.surviving(faulty()?.sent ?? mixing());
     const { length: replicas } = this.#transport.present;
-    const heard = () => this.#edges?.degree ?? gossipTraffic(this.#transport.surviving(mixing()), replicas, 0).messages;
+    const heard = () =>
+      this.#edges === undefined || faults !== undefined
+        ? gossipTraffic(sent(), replicas, 0).messages
+        : this.#edges.degree;
+    if (faults !== undefined && this.#edges !== undefined)
+      executor.numbers.setEdges(...faults.edges(this.#edges, plan.topology, control.memory.gossips));
     const degree = step.actions.some((action) => ['mix', 'send', 'evolve'].includes(action.do)) ? heard() : 0;
     measured.sent(
       trafficOf(this.plan, step, {
@@ -144,16 +184,17 @@ export class Part {
     };
     const again = () => {
       const surviving = this.#transport.surviving(mixing());
+      const traffic = gossipTraffic(sent(), replicas, this.#columns);
       executor.mixAgain('x', mixing());
       averaged();
-      measured.sent(gossipTraffic(surviving, replicas, this.#columns));
+      measured.sent(traffic);
       return isDoublyStochastic(surviving);
     };
     await executor.step(step, {
       t,
       weights: (by) => {
         if (typeof by === 'number') return this.#edges!.partners[by - 1]!;
-        return by === 'A' ? plan.topology.push(control.memory.gossips) : mixing();
+        return by === 'A' ? (faulty()?.push() ?? plan.topology.push(control.memory.gossips)) : mixing();
       },
       probe: (rows) => {
         const look = () => this.#probe(t, rows, executor.places.spare, lastMix && mixing());
@@ -169,9 +210,10 @@ export class Part {
       },
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
+    putBack?.();
     const { round, gossips, controlled } = measured;
     const timed = { t, epoch: plan.epoch, round, gossips, measured: controlled.distance !== null };
-    this.#clock.time('probe', () => this.virtual?.step(timed));
+    if (faults?.early !== true) this.#clock.time('probe', () => this.virtual?.step(timed));
     measured.virtual = this.virtual;
     const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
     return { event, measured };

@@ -11,8 +11,21 @@ export class ReplicaNumbers {
   constructor(starts: Readonly<Record<string, number>>, edges: EdgeSets | undefined, transport: Transport) {
     this.#transport = transport;
     for (const [name, from] of Object.entries(starts)) this.own(name).fill(from);
-    for (const [set, weight] of (edges?.weights ?? []).entries())
-      this.own(edgeName('weight', set + 1)).set(weight.subarray(transport.first, transport.last));
+    if (edges !== undefined) this.setEdges(edges);
+  }
+
+  /** The weights of edges, and which of them carry a message, all unless said. */
+  setEdges(
+    { weights, shares }: Pick<EdgeSets, 'weights' | 'shares'>,
+    heard: (set: number, i: number) => boolean = () => true,
+  ): void {
+    const { first, last } = this.#transport;
+    for (const [set, weight] of weights.entries()) {
+      this.own(edgeName('weight', set + 1)).set(weight.subarray(first, last));
+      const own = this.own(edgeName('heard', set + 1));
+      for (let i = first; i < last; i++) own[i - first] = heard(set, i) ? 1 : 0;
+    }
+    this.own('share').set(shares.subarray(first, last));
   }
 
   /** Of all own replicas, to be read and written. */

@@ -1,4 +1,6 @@
 import type { DeviceSettings } from '../network/devices.ts';
+import { downloadNs, Faults, receptionOf } from '../network/faults/faults.ts';
+import type { Attendance } from '../network/faults/presence.ts';
 import type { NetworkSettings } from '../network/network.ts';
 import type { PairTask } from '../network/queue.ts';
 import { Timetable, type TimetableState, type Watcher } from '../network/timetable.ts';
@@ -38,7 +40,13 @@ const plain = (times: object): Times =>
  */
 export class VirtualTime implements StepTimes {
   readonly course: RunCourse;
+  /** What goes wrong, if something does. */
+  readonly faults: Faults | undefined;
+  /** Messages of the last gossip that were not heard, by sender · n + receiver. */
+  missed: ReadonlySet<number> = new Set();
   readonly #timetable: Timetable;
+  /** The step whose attendance is known. */
+  #begun = -1;
 
   /** @param steps of the whole run: the last one may differ */
   constructor(
@@ -49,12 +57,51 @@ export class VirtualTime implements StepTimes {
     watcher: Watcher = {},
   ) {
     this.course = courseOf(settings, given, sizes, steps);
-    this.#timetable = new Timetable(this.course.network, this.course.compute, watcher);
+    const { faults, replicas: n, seed } = settings;
+    this.faults = faults && new Faults(faults, { n, seed });
+    const watched = faults?.wait.kind === 'timeout' || faults?.wait.kind === 'quorum' ? this.#noting(watcher) : watcher;
+    const reception = faults && receptionOf(faults);
+    this.#timetable = new Timetable(this.course.network, this.course.compute, watched, reception);
+  }
+
+  /** Who takes part in step t, whose first gossip has this number. */
+  begin(t: number, epoch: number, round: number): Attendance | undefined {
+    this.#begun = t;
+    const { network, compute, pattern, hearing } = this.course;
+    const { work, rowBytes } = pattern(t);
+    const computes = work.filter((each) => each.do === 'compute').length;
+    return this.faults?.begin(t, hearing(epoch)(round), {
+      finished: this.finished,
+      compute: (i) => computes * compute(i, t),
+      downloadNs: (i, from) => downloadNs(network, i, from, rowBytes),
+    });
   }
 
   step({ t, epoch, round, gossips, measured }: TimedStep): void {
-    const hearing = this.course.hearing(epoch);
-    this.#timetable.step(t, this.course.pattern(t), (more) => hearing(round + more), Math.max(1, gossips), measured);
+    if (this.#begun !== t) this.begin(t, epoch, round);
+    const { faults } = this;
+    const heard = this.course.hearing(epoch);
+    const hearing = faults === undefined ? heard : (gossip: number) => faults.sent(heard(gossip));
+    const troubles = faults?.troubles((more) => ({ gossip: round + more, sources: heard(round + more) }));
+    const pattern = this.course.pattern(t);
+    this.#timetable.step(t, pattern, (more) => hearing(round + more), Math.max(1, gossips), measured, troubles);
+  }
+
+  /** A watcher that also notes which messages were not heard. */
+  #noting(watcher: Watcher): Watcher {
+    return {
+      compute: (...told) => watcher.compute?.(...told),
+      mean: (...told) => watcher.mean?.(...told),
+      step: (t) => watcher.step?.(t),
+      exchange: (messages, times) => {
+        const { from, to } = messages;
+        const missed = new Set<number>();
+        for (let m = 0; m < from.length; m++)
+          if (times.heard[m] === 0) missed.add(from[m]! * this.course.network.n + to[m]!);
+        this.missed = missed;
+        watcher.exchange?.(messages, times);
+      },
+    };
   }
 
   get started(): Float64Array {

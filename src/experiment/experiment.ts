@@ -10,6 +10,7 @@ import { withMethod, withRounds } from '../module/load.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { type Schedule, topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
+import { problemsOfFaults, withFaults } from './faults.ts';
 import { locate, pinned } from './files.ts';
 import { problemsOfTime, withNetwork } from './network.ts';
 import { type Data, isData, pathPattern, setAt } from './path.ts';
@@ -41,7 +42,7 @@ type Built = Map<string, string | undefined>;
 
 /** What single settings cannot show: whether they fit together. */
 function inconsistencies(experiment: Settings, built: Built): string[] {
-  const problems = problemsOfTime(experiment);
+  const problems = [...problemsOfTime(experiment), ...problemsOfFaults(experiment)];
   const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
   const name = algorithmName(algorithm);
   const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual, asynchronous } = factsOf(algorithm);
@@ -120,7 +121,7 @@ function check(
     if ('problems' in result) return result;
     const { data, model, topology, algorithm, replicas, seed } = result.value;
     const run = {
-      ...withNetwork(result.value),
+      ...withFaults(withNetwork(result.value)),
       data: hashData ? pinned(data) : data,
       model: pinned(model),
       topology: withRounds(pinned(topology), replicas, seed),

@@ -5,6 +5,7 @@ import type { DeepReadonly } from '../base/schema.ts';
 import { dataSchema } from '../data/schema.ts';
 import { modelSchema } from '../model/models.ts';
 import { devicesSchema } from '../network/devices.ts';
+import { faultsSchema } from '../network/faults/settings.ts';
 import { optimizerSchema } from '../optim/optimizer.ts';
 import { learningRateSchema } from '../optim/schedule.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
@@ -50,6 +51,9 @@ const shape = {
     })
     .optional()
     .describe('ends the run before all epochs are done'),
+  faults: faultsSchema
+    .optional()
+    .describe('what goes wrong: messages that are lost, replicas that come and go, and how long others wait for them'),
   probes: z
     .strictObject({
       everySteps: z.int().min(1).default(1).describe('measure at every so many steps'),

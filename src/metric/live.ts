@@ -53,7 +53,7 @@ export interface Live {
   readonly lost: readonly LostEvent[];
 }
 
-const types = new Set(['start', 'rewind', 'step', 'replicas', 'evaluation', 'lost', 'end']);
+const types = new Set(['start', 'rewind', 'step', 'replicas', 'evaluation', 'lost', 'presence', 'end']);
 
 export function parseLine(text: string): LiveLine | undefined {
   const line = parseJson(text) as LiveLine | undefined;

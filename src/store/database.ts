@@ -68,7 +68,8 @@ export class EventStore {
       else if (event.type === 'edges') this.#tables.edges.append(event);
       else if (event.type === 'links') this.#tables.links.append(event);
       else if (event.type === 'evaluation') this.#tables.evaluations.append(evaluationRow(event));
-      else this.#flush();
+      // Whose numbers are null in a step took no part in it.
+      else if (event.type !== 'presence') this.#flush();
       // After the flush: a checkpoint that is listed has all its events here.
       if (event.type === 'checkpoint') {
         this.#tables.checkpoints.append({ step: event.step });

@@ -6,6 +6,7 @@ import {
   type Event,
   evaluationRow,
   type LostEvent,
+  type PresenceEvent,
   type StartEvent,
   type StepEvent,
   stepRow,
@@ -60,6 +61,7 @@ export type LiveLine =
   | LiveReplicas
   | LiveEvaluation
   | LostEvent
+  | PresenceEvent
   | { readonly type: 'end'; readonly status: string; readonly step: number };
 
 /** So many milliseconds at least are between lines about steps, and about replicas. */
@@ -132,6 +134,7 @@ export class LiveLog {
   #bucket = new Bucket();
   /** Waits for what follows of the same step. */
   #replicas: LiveReplicas | undefined;
+  #presence: PresenceEvent | undefined;
   #failed = false;
 
   constructor(folder: string, now: () => number = Date.now) {
@@ -148,6 +151,8 @@ export class LiveLog {
     const now = this.#now();
     if (event.type === 'norms') this.#norms(event.step, event.norms);
     else if (event.type === 'edges') this.#edges(event);
+    // Who came and went is told with the steps: it may happen in every one.
+    else if (event.type === 'presence') this.#presence = event;
     else {
       this.#flushReplicas();
       if (event.type === 'start') {
@@ -198,6 +203,8 @@ export class LiveLog {
     const line = this.#bucket.line(now);
     if (line === undefined) return;
     this.#write(line);
+    if (this.#presence !== undefined) this.#write(this.#presence);
+    this.#presence = undefined;
     this.#stepsMs = now;
     this.#bucket = new Bucket();
   }

@@ -92,7 +92,7 @@ const sortedNorms = (source: Source) => `
 const usedLinks = (source: Source) => {
   const [keys, sums] = [
     ['source', 'replica'],
-    ['bytes', 'messages', 'lost', 'busy_ns'],
+    ['bytes', 'messages', 'lost', 'late', 'busy_ns'],
   ];
   const lists = [...keys!, ...sums!].map((name) => `unnest(${name}) as ${name}`);
   return `(select epoch, ${keys}, ${sums!.map((name) => `sum(${name}) as ${name}`)}
@@ -147,7 +147,7 @@ export const eventViews = {
       ...(['source', 'replica'] as const).map((key) =>
         named(key, `${key}::integer`, linkColumns[key].description, 'integer'),
       ),
-      ...(['bytes', 'messages', 'lost'] as const).map((key) =>
+      ...(['bytes', 'messages', 'lost', 'late'] as const).map((key) =>
         named(key, key, linkColumns[key].description, 'double', linkColumns[key].unit),
       ),
       named('busy', 'busy_ns / 1e9', linkColumns.busyNs.description, 'double', 's'),

@@ -1,7 +1,9 @@
 import { columnShare, type Kernel, type MixForm } from '../kernel/kernel.ts';
 import { Rows } from '../kernel/memory.ts';
+import { type MixProgram, meanProgram } from '../kernel/program.ts';
 import type { Mixing } from '../topology/mixing.ts';
-import { pairExchange } from './exchange.ts';
+import type { Division } from './division.ts';
+import { heldRows, pairExchange } from './exchange.ts';
 import type { Channel, RankGroup } from './group.ts';
 import type { Meeting } from './meeting.ts';
 import type { Membership } from './membership.ts';
@@ -40,6 +42,14 @@ export function averageOver(
 
   /** A matrix and all that stands behind it up to what came from others. */
   const reach = (input: Rows) => new Rows(memory, input.name, { through: 'parts' });
+
+  /** Of one process: the mean over those who are there, if they are not all. */
+  const partial = new WeakMap<Division, MixProgram>();
+  function partialMean(division: Division): MixProgram {
+    const program = partial.get(division) ?? meanProgram(division.present, heldRows(division, 0, [], 0, []));
+    partial.set(division, program);
+    return program;
+  }
 
   /** Every rank adds up its own columns of what all contribute, and all get all columns. */
   function meanAcross(input: Rows): boolean {
@@ -97,7 +107,9 @@ export function averageOver(
       if (!alone) while (!meanAcross(input));
       else {
         meeting.meet();
-        kernel.mean(input, meanRow, columns);
+        const { division } = membership;
+        if (division.present.length === division.replicas) kernel.mean(input, meanRow, columns);
+        else kernel.run(partialMean(division), input, meanRow, columns);
         meeting.meet();
       }
       return meanRow;

@@ -12,6 +12,7 @@ export class Membership {
   #division: Division;
   #plans: Plans;
   #lost: readonly LostBlock[] = [];
+  #away: readonly number[] = [];
   #survivors = new WeakMap<Mixing, Mixing>();
 
   /** @param group in the thread that speaks with the other ranks */
@@ -35,17 +36,31 @@ export class Membership {
     return this.#lost;
   }
 
-  /** Leaves out the ranks that are gone: the division and all plans are made anew. */
+  /** Leaves out the ranks that are gone. */
   leaveOut(): void {
-    this.#plans.free();
-    const { gone, memory } = this.#shared;
+    const { gone } = this.#shared;
+    const { owner } = this.#division;
     const lost = Array.from(gone.keys()).filter((rank) => gone[rank] === 1);
-    const { replicas, ranks, rank, owner } = this.#division;
     const ofRank = (lostRank: number) => Array.from(owner.keys()).filter((i) => owner[i] === lostRank);
-    this.#division = divisionOf(replicas, ranks, rank, lost);
-    this.#plans = plansFor(memory, this.#division, this.#group);
     this.#lost = lost.map((lostRank) => ({ rank: lostRank, replicas: ofRank(lostRank) }));
     this.#survivors = new WeakMap();
+    this.#renew();
+  }
+
+  /** Leaves out these replicas until it is told otherwise. */
+  sendAway(replicas: readonly number[]): void {
+    if (replicas.join() === this.#away.join()) return;
+    this.#away = replicas;
+    this.#renew();
+  }
+
+  /** The division and all plans are made anew. */
+  #renew(): void {
+    this.#plans.free();
+    const { replicas, ranks, rank } = this.#division;
+    const lost = this.#lost.map((block) => block.rank);
+    this.#division = divisionOf(replicas, ranks, rank, lost, this.#away);
+    this.#plans = plansFor(this.#shared.memory, this.#division, this.#group);
   }
 
   /** W without the replicas that are lost. */

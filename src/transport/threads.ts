@@ -50,6 +50,7 @@ function transportOver(shared: SharedTransport, thread: number, group: RankGroup
     get present() {
       return membership.division.present;
     },
+    sendAway: (replicas) => membership.sendAway(replicas),
     ...own,
     matrices,
     rows(name) {

@@ -38,8 +38,10 @@ export interface Transport {
   readonly replicas: number;
   /** What is no longer there: the same on all workers. Always nothing unless the run may continue without. */
   readonly lost: readonly LostBlock[];
-  /** The replicas that are there, ascending. */
+  /** The replicas that are there, ascending: neither lost nor sent away. */
   readonly present: readonly number[];
+  /** These replicas stay out of means and of what is measured, until others are sent away: an empty list brings all back. */
+  sendAway(replicas: readonly number[]): void;
   /** Own replicas: first ≤ i < last. */
   readonly first: number;
   readonly last: number;

@@ -15,6 +15,14 @@ import { Tiles } from './tiles.ts';
 
 const shown = ['learning', 'variance', 'distance', 'connections', 'phases', 'heatmap'];
 
+/** Who came and went last, and how many are away. */
+function awayText({ step, left, returned, away }: Extract<LiveLine, { type: 'presence' }>): string {
+  const some = (replicas: readonly number[], what: string) =>
+    replicas.length === 0 ? [] : [`${replicas.length === 1 ? 'replica' : 'replicas'} ${replicas.join(', ')} ${what}`];
+  const moved = [...some(left, 'left'), ...some(returned, 'came back')].join(', ');
+  return `In step ${number(step + 1)} ${moved}; ${away === 0 ? 'all are there' : `${number(away)} away`}.`;
+}
+
 /** One run as it goes on: where it stands, the network, curves, settings. */
 export class RunView {
   readonly element = make('section', {});
@@ -22,6 +30,7 @@ export class RunView {
   readonly #head = make('div', { className: 'head' });
   readonly #tiles = new Tiles();
   readonly #lost = make('ul', { className: 'lost', hidden: true });
+  readonly #away = make('p', {});
   readonly #place = make('div', {});
   readonly #figures = new Figures(shown.map((id) => figures.find((figure) => figure.id === id)!));
   readonly #settings = make('details', { className: 'card settings' }, make('summary', {}, 'Settings'));
@@ -38,6 +47,7 @@ export class RunView {
     this.element.append(
       this.#head,
       this.#lost,
+      this.#away,
       this.#tiles.element,
       this.#place,
       this.#figures.element,
@@ -135,6 +145,8 @@ export class RunView {
 
   lines(lines: readonly LiveLine[]): void {
     this.#tellLost(lines);
+    const presence = lines.findLast((line) => line.type === 'presence');
+    if (presence !== undefined) this.#away.textContent = awayText(presence);
     if (this.#panel === undefined) this.#early.push(...lines);
     else this.#panel.take(lines);
     this.#stale = true;
