@@ -268,7 +268,7 @@ def main():
     parser.add_argument("--opset", type=int, default=17)
     parser.add_argument("--eval", action="store_true")
     parser.add_argument("--fixed", action="store_true")
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     mode = EVAL if given.eval else TRAINING
     for name in given.networks or NETWORKS:
         about = f"{name}-{given.opset}{'-eval' if given.eval else ''}{'-fixed' if given.fixed else ''}"

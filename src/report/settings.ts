@@ -24,14 +24,14 @@ const shortened = (text: string) => (/^[0-9a-f]{64}$/.test(text) ? text.slice(0,
 /** What is to be learned, and how long: accuracies are comparable only if this is equal. */
 export const taskOf = ({ data, model, batch, epochs, evaluation }: Experiment) => ({
   data: byContent(data),
-  model,
+  model: byContent(model),
   batch,
   epochs,
   evaluation: { replicas: evaluation.replicas, samples: evaluation.samples },
 });
 
 /** Of this, what holds at every scale: batch and epochs may go with the number of replicas. */
-export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.kind }, model });
+export const subjectOf = ({ data, model }: Experiment) => ({ data: { kind: data.kind }, model: byContent(model) });
 
 /** All that decides a run but the seed. */
 export function withoutSeed(experiment: Experiment) {

@@ -13,6 +13,7 @@ import type { OnnxSettings } from '../../src/model/onnx.ts';
 import { gradientStep } from '../../src/model/step.ts';
 import { readOnnx } from '../../src/onnx/file.ts';
 import { encode, type ModelProto, type NodeProto, type TensorProto } from '../../src/onnx/schema.ts';
+import { taskOf } from '../../src/report/settings.ts';
 import { machineContext } from '../../src/store/context.ts';
 import { createRun, openRun } from '../../src/store/runs.ts';
 import { exportedFiles, mutated, tryImport } from './fuzz.ts';
@@ -125,8 +126,11 @@ describe('weights', () => {
     const root = join(scratch, 'runs');
     const context = machineContext(1, { name: 'onnx', version: '1.2.3' });
     const { id } = createRun(root, experiment!, context);
+    const second = createRun(root, experiment!, context);
     for (const original of [path, dataPath]) rmSync(original);
     const { model } = openRun(root, id).experiment;
+    // Each has its own copy; what they learn is one task.
+    expect(taskOf(second.experiment)).toEqual(taskOf(openRun(root, id).experiment));
     expect([...initialise(gradientStep(buildModel(model, task), 3).params, 1)]).toEqual([1, 2, 3, 4, 5, 6]);
     expect(() => createRun(root, experiment!, context)).toThrow(/cannot read the file .*gone.onnx: no such file/);
   });
