@@ -12,6 +12,7 @@ import { type Bench, whole, wholes, word } from './bench.ts';
 export interface ReplicasOptions {
   readonly n: readonly number[];
   readonly model: keyof typeof models;
+  readonly algorithm: keyof typeof algorithms;
   readonly workers: number;
   readonly backend: BackendChoice;
   readonly steps: number;
@@ -23,16 +24,27 @@ const models = {
   resnet20: { model: { kind: 'resnet20' }, data: { kind: 'synthetic', shape: [3, 32, 32], train: 4_096 } },
 } as const;
 
+/** Steps of all replicas together, or each when it has computed, on devices whose steps differ. */
+const algorithms = {
+  dpsgd: { algorithm: { kind: 'dpsgd' } },
+  'ad-psgd': {
+    algorithm: { kind: 'ad-psgd' },
+    network: '10gbe',
+    devices: { compute: '1ms', noise: { kind: 'lognormal', sigma: 0.2 } },
+  },
+} as const;
+
 const batch = 32;
 const median = (values: readonly number[]) => quantile(values, 0.5);
 /** Steps that are not counted: memory is touched for the first time, code is compiled. */
 const warmup = 5;
 
 /** Training and nothing else: no probes, no evaluation before the last epoch, which is never reached. */
-function experimentOf({ model, steps }: ReplicasOptions, n: number): Experiment {
+function experimentOf({ model, algorithm, steps }: ReplicasOptions, n: number): Experiment {
   const epochs = warmup + steps + 1;
   const settings = {
     ...models[model],
+    ...algorithms[algorithm],
     name: 'bench',
     replicas: n,
     batch,
@@ -101,6 +113,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
   options: [
     wholes('-n, --n <replicas>', 'numbers of replicas, in turn', [16, 64, 256], 1, 1_875),
     word('--model <kind>', 'what they train', 'mlp', Object.keys(models)),
+    word('--algorithm <kind>', 'how they step', 'dpsgd', Object.keys(algorithms)),
     whole('--workers <count>', 'worker threads', 2, 1, 64),
     word('--backend <name>', 'what computes the models', 'auto', backendChoices),
     whole('--steps <count>', `steps that are timed, after ${warmup} others`, 60, 1, 100_000),
@@ -116,7 +129,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
         topology: 'ring',
         runs: measured,
       },
-      title: `Training ${options.model}, ${number(measured[0]!.parameters)} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
+      title: `Training ${options.model} by ${options.algorithm}, ${number(measured[0]!.parameters)} parameters, batch ${batch}, ring, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
       headers: ['n', 'ms a step', 'data', 'compute', 'mix', 'wait', 'replicas × steps / s', 'peak MB'],
       rows: measured.map(({ n, stepMs, phasesMs: { data, compute, mix, wait }, replicaStepsPerSecond, peakBytes }) => [
         String(n),

@@ -1,10 +1,11 @@
 import { Command, Option } from 'commander';
+import { factsOf } from '../algorithm/facts.ts';
 import { algorithmSchema } from '../algorithm/schema.ts';
 import { UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
 import { wholeNumber } from '../base/whole-number.ts';
-import { constantCourse, courseOf, type TimedSettings } from '../engine/course.ts';
+import { constantCourse, courseOf, pairCourseOf, type TimedSettings } from '../engine/course.ts';
 import { devicesFor, findNetwork, type NamedNetwork } from '../experiment/network.ts';
 import { parseText } from '../experiment/source.ts';
 import { describeModel } from '../model/describe.ts';
@@ -13,9 +14,10 @@ import { collectiveOf } from '../network/collective.ts';
 import { buildNetwork, resolvedNetwork } from '../network/network.ts';
 import type { Placement } from '../network/premises.ts';
 import { presets } from '../network/presets.ts';
+import { steadyPairs } from '../network/queue.ts';
 import { type Course, criticalCycle, type Steady, steadyState } from '../network/steady.ts';
 import { rateText, timeText } from '../network/text.ts';
-import { contraction } from '../topology/contraction.ts';
+import { contraction, pairContraction } from '../topology/contraction.ts';
 import { mostReplicas } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
@@ -117,6 +119,8 @@ interface Timed extends Steady {
   readonly course: Course;
   readonly placement?: Placement;
   readonly meanComputeNs: number;
+  /** Nobody waits for all: a step is as many gradients as there are replicas. */
+  readonly inPairs: boolean;
   readonly sentBytes: number;
   readonly allReduceNs: number;
   readonly allReduceBy: string;
@@ -129,7 +133,8 @@ function timed(found: NamedNetwork, options: Options, topology: string): Timed {
   const given = { network: found.network, devices: devicesFor(found, compute(options)) };
   const whole = courseOf(settings, given, sizes);
   const course = constantCourse(whole);
-  const steady = steadyState(course);
+  const inPairs = factsOf(settings.algorithm).asynchronous;
+  const steady = inPairs ? steadyPairs(pairCourseOf(settings, given, sizes)) : steadyState(course);
   const rowBytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
   const together = courseOf({ ...settings, algorithm: { kind: 'centralized' } } as TimedSettings, given, sizes);
   const meanComputeNs = Array.from({ length: n }, (_, i) => course.compute(i, 0)).reduce((a, b) => a + b, 0) / n;
@@ -138,7 +143,8 @@ function timed(found: NamedNetwork, options: Options, topology: string): Timed {
     course,
     ...(whole.placement && { placement: whole.placement }),
     meanComputeNs,
-    sentBytes: sentPerStep(course, n),
+    inPairs,
+    sentBytes: inPairs ? 2 * rowBytes : sentPerStep(course, n),
     allReduceNs: steadyState(constantCourse(together), 200).stepNs,
     allReduceBy: collectiveOf(course.network, rowBytes).name,
   };
@@ -169,8 +175,8 @@ const ratio = (a: number, b: number) => (b === 0 ? '–' : `${number(a / b, 3)} 
 function time(word: string, options: Options): void {
   const found = findNetwork(word, options.placement);
   const kind = options.topology ?? 'ring';
-  const { course, ...steady } = timed(found, options, kind);
-  const cycle = criticalCycle(course);
+  const { course, inPairs, ...steady } = timed(found, options, kind);
+  const cycle = inPairs ? undefined : criticalCycle(course);
   const { network } = course;
   const name = (i: number) => network.names?.[i] ?? String(i);
   if (options.json) {
@@ -193,7 +199,14 @@ function time(word: string, options: Options): void {
         `${timeText(steady.allReduceNs)} per step (${steady.allReduceBy}), ${ratio(steady.allReduceNs, steady.stepNs)} as long`,
       ],
       ...placementFields(steady.placement, name),
-      ['critical cycle', cycle === undefined ? 'none within the steps that were followed' : cycleText(cycle, name)],
+      [
+        'critical cycle',
+        cycle === undefined
+          ? inPairs
+            ? 'none: nobody waits for all'
+            : 'none within the steps that were followed'
+          : cycleText(cycle, name),
+      ],
     ]),
   );
 }
@@ -296,9 +309,10 @@ function compare(options: Options & { readonly network?: string }): void {
 }
 
 function onOne(found: NamedNetwork, options: Options, topology: string): Omit<Compared, 'name'> {
-  const { course: _, stepNs, exact, sentBytes, allReduceNs, placement } = timed(found, options, topology);
+  const { course: _, inPairs, stepNs, exact, sentBytes, allReduceNs, placement } = timed(found, options, topology);
   const { settings } = subject(options, topology);
-  const { modulus } = contraction(courseTopology(settings, found, options));
+  const built = courseTopology(settings, found, options);
+  const modulus = inPairs ? pairContraction(built) : contraction(built).modulus;
   return { stepNs, exact, sentBytes, allReduceNs, ...(placement && { placement }), gap: 1 - modulus };
 }
 

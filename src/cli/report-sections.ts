@@ -209,6 +209,7 @@ function networkTimes({ comparisons, groups, networks }: Report): Section[] {
       );
       const cell = (index: number, target: number) => {
         const { seconds, sentBytes, runs } = timed[index]!.reached[target]!;
+        if (timed[index]!.elsewhere) return 'not timed here';
         if (seconds === null || sentBytes === null) return 'not reached';
         const some = runs < groups[index]!.complete ? ` (${runs} of ${groups[index]!.complete})` : '';
         return `${timeText(1e9 * seconds.mean, 3)} · ${bytes(sentBytes.mean)} · ${number(seconds.mean / best[target]!, 3)} ×${some}`;

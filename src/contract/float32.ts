@@ -66,6 +66,9 @@ export function replicasOf({
     gradientAgain: differentiate,
     update: async (i: number, t: number, rate: number, x: Float32Array, g: Float32Array) =>
       descended(x, move(i, g, x, t), rate),
+    async updateRow(i: number, t: number, rate: number, x: Rows, g: Rows, to: Rows) {
+      to.write(i, descended(at(x, i), move(i, at(g, i), at(x, i), t), rate));
+    },
     direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
       Float32Array.from(move(i, g, x, t)),
     async distil(i: number, t: number, from: Rows, teacher: Rows, to: Rows) {

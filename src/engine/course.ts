@@ -1,7 +1,9 @@
 import { stepOf } from '../algorithm/actions.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import { factsOf } from '../algorithm/facts.ts';
+import { unmetNeed } from '../algorithm/needs.ts';
 import { patternOf } from '../algorithm/pattern.ts';
+import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type DeviceSettings, isSteady } from '../network/devices.ts';
@@ -84,6 +86,9 @@ function heardAtFirst({ period, round }: Topology, n: number): PlainGossip['roun
 /** The same where replicas average in pairs, each when it has computed. */
 export function pairCourseOf(...[settings, given, sizes]: Parameters<typeof courseOf>): PairCourse {
   const { network, compute, topology } = courseOf(settings, given, sizes);
+  const { plan } = planOfRun(settings);
+  const unmet = unmetNeed(plan.needs, topology(0));
+  if (unmet !== undefined) throw new UserError(`${plan.method.name} ${unmet.problem}`, { hint: unmet.hint });
   const { sources } = topology(0).round(0);
   const bytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
   return {
@@ -91,7 +96,7 @@ export function pairCourseOf(...[settings, given, sizes]: Parameters<typeof cour
     compute,
     partner: (i, step) => sources[i]![new Random(settings.seed, 'pair', i, step).below(sources[i]!.length)]!,
     exchangeNs: exchangeTimes(network, bytes),
-    overlap: planOfRun(settings).plan.asynchronous!.overlap,
+    overlap: plan.asynchronous!.overlap,
   };
 }
 

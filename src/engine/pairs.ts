@@ -24,7 +24,6 @@ export class PairExecutor {
   readonly #replicas: Replicas;
   readonly #clock: Clock;
   readonly #blocks: readonly { readonly first: number; readonly last: number }[];
-  readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
 
   /** The transport has the matrices of an asynchronous plan. */
   constructor(transport: Transport, replicas: Replicas, clock: Clock) {
@@ -41,7 +40,6 @@ export class PairExecutor {
     const { replicas: n, workers, worker } = transport;
     const others = Array.from({ length: workers }, (_, w) => blockOf(n, workers, w)).toSpliced(worker, 1);
     this.#blocks = [transport, ...others];
-    this.#buffers = { x: new Float32Array(this.x.columns), gradient: new Float32Array(this.x.columns) };
   }
 
   /** @param rate the learning rate of an own step */
@@ -72,16 +70,17 @@ export class PairExecutor {
     for (const name of found) this.numbers.from(name, replica)[0] = outcome[name];
   }
 
-  async #apply({ replica, step }: Exchange, rate: number): Promise<void> {
-    const { x, gradient } = this.#buffers;
-    await this.#clock.time('compute', async () => {
-      this.x.read(replica, x);
-      this.gradients.read(replica, gradient);
-      this.x.write(replica, await this.#replicas.update(replica, step, rate, x, gradient));
+  /** Where the gradient began is not needed any more: the new parameters can be written there, and stay if the next one begins at once. */
+  #apply({ replica, step }: Exchange, rate: number): Promise<void> {
+    const next = this.#begunAt(step);
+    return this.#clock.time('compute', async () => {
+      await this.#replicas.updateRow(replica, step, rate, this.x, this.gradients, next);
+      this.#transport.kernel.copy(this.x, replica, next, replica);
     });
   }
 
   #begin({ replica, step }: OwnStep): void {
+    if (this.begun.length === 1) return;
     this.#clock.time('compute', () => this.#transport.kernel.copy(this.#begunAt(step), replica, this.x, replica));
   }
 }

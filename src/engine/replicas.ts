@@ -55,6 +55,8 @@ export interface Replicas {
   ): Promise<Outcome>;
   /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
   readonly update: OptimizerPass;
+  /** The optimizer alone, from the replica's rows of parameters and gradient into that of another matrix. */
+  updateRow(replica: number, step: number, learningRate: number, params: Rows, gradient: Rows, to: Rows): Promise<void>;
   /** The direction in which the optimizer moves instead, as `update` for plain descent along it. */
   readonly direction: OptimizerPass;
   /** What a checkpoint must hold of a replica besides its parameters. */
@@ -241,6 +243,12 @@ export async function openReplicas(
       return outcome;
     },
     update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
+    updateRow: (replica, at, learningRate, params, gradient, to) =>
+      optimizers.runRows(slotPlace(replica), at, learningRate, {
+        params: { rows: params, replica, written: false },
+        gradient: { rows: gradient, replica, written: false },
+        "params'": { rows: to, replica, written: true },
+      }),
     direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
     privateRows: (replica) => ({ ...optimizers.slots?.of(slotPlace(replica)), ...rows.of(place(replica)) }),
     score: tester.score,
@@ -287,6 +295,12 @@ async function openOptimizers(
       memory.gradient!.set(gradient);
       await run(place);
       return memory[result === 'params' ? "params'" : 'direction']!;
+    },
+    runRows(place: number, at: number, learningRate: number, ports: Ports): Promise<void> {
+      const { memory, run } = opened.params!;
+      memory.learningRate![0] = learningRate;
+      memory.step![0] = at;
+      return run(place, ports);
     },
     close: () => Promise.all(Object.values(opened).map((each) => each?.close())),
   };

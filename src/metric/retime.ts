@@ -63,16 +63,17 @@ class Observer implements Watcher {
     this.links.mean(...told);
     this.chronicle?.mean(...told);
   }
+}
 
-  used(totalNs: number): LinkUse[] {
-    const { source = [], replica = [], bytes = [], busyNs = [] } = this.links.take() ?? {};
-    return source.map((from, link) => ({
-      from,
-      to: replica[link]!,
-      bytes: bytes[link]!,
-      busy: totalNs === 0 ? 0 : busyNs[link]! / totalNs,
-    }));
-  }
+/** What was counted, as shares of so long a time. */
+export function linkUses(links: LinkCounter, totalNs: number): LinkUse[] {
+  const { source = [], replica = [], bytes = [], busyNs = [] } = links.take() ?? {};
+  return source.map((from, link) => ({
+    from,
+    to: replica[link]!,
+    bytes: bytes[link]!,
+    busy: totalNs === 0 ? 0 : busyNs[link]! / totalNs,
+  }));
 }
 
 /** Goes through the steps of a run again, with the gossips that were recorded, on another network. */
@@ -107,7 +108,7 @@ export function retime(
   return {
     seconds,
     waiting: Array.from(finished, (end, i) => (end === 0 ? 0 : 1 - observer.computing[i]! / end)),
-    links: observer.used(virtual.lastNs),
+    links: linkUses(observer.links, virtual.lastNs),
     happenings: chronicle.happenings,
     path,
     placement: virtual.course.placement ?? null,

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Heap } from './heap.ts';
 import { buildNetwork } from './network.ts';
-import { type Exchange, exchangeTimes, type PairCourse, PairQueue, type PairTask } from './queue.ts';
+import { type Exchange, exchangeTimes, type PairCourse, PairQueue, type PairTask, steadyPairs } from './queue.ts';
 
 const exchangesIn = (tasks: readonly PairTask[]) => tasks.filter((task): task is Exchange => task.do === 'exchange');
 
@@ -39,6 +39,13 @@ describe('asynchronous pairs', () => {
     const ended = exchangesIn(new PairQueue(course(c, 0)).take(16_000)).filter(({ time }) => time <= seconds);
     expect(ended.length / seconds).toBeCloseTo(15.1, 10);
     expect(c.length / Math.max(...c)).toBe(1.6);
+  });
+
+  it('in the long run a step takes n exchanges, and slow devices hold nobody up', () => {
+    const c = Array.from({ length: 16 }, (_, i) => (i === 5 ? 1000 : 100));
+    const { stepNs, waiting } = steadyPairs(course(c, 0));
+    expect(stepNs / (100 / (15.1 / 16))).toBeCloseTo(1, 2);
+    expect(Math.max(...waiting)).toBeLessThan(0.01);
   });
 
   it('with overlap a replica computes without a break, as long as its exchanges keep up', () => {

@@ -2,6 +2,7 @@ import { UserError } from '../base/error.ts';
 import type { ComputeTimes } from './devices.ts';
 import { Heap } from './heap.ts';
 import type { Network } from './network.ts';
+import type { Steady } from './steady.ts';
 import { mostNs, transferNs } from './units.ts';
 
 /** What happens when replicas average in pairs and nobody waits for all, in the order of virtual time (nanoseconds). */
@@ -178,6 +179,20 @@ export class PairQueue {
   #mark(replica: number, step: number): number {
     return 2 * replica + (step % 2);
   }
+}
+
+/** What a step, as many exchanges as there are replicas, comes to in the long run: the mean over the second half of these. */
+export function steadyPairs(course: PairCourse, steps = 400): Steady {
+  const { n, compute } = course;
+  const queue = new PairQueue(course);
+  const endOf = (tasks: readonly PairTask[]) => tasks.at(-1)!.time;
+  const half = endOf(queue.take(Math.floor(steps / 2) * n));
+  const tasks = queue.take(Math.ceil(steps / 2) * n);
+  const ns = endOf(tasks) - half;
+  const computing = new Float64Array(n);
+  for (const task of tasks) if (task.do === 'exchange') computing[task.replica]! += compute(task.replica, task.step);
+  const waiting = Array.from(computing, (each) => (ns === 0 ? 0 : Math.max(0, 1 - each / ns)));
+  return { stepNs: ns / Math.ceil(steps / 2), exact: false, steps, waiting };
 }
 
 /** How long two replicas take to hear each other's row: the longer of both ways, each as if nothing else were sent. */

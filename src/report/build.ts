@@ -15,7 +15,7 @@ import { observe } from './observe.ts';
 import type { Report, RunReport } from './report.ts';
 import { type Member, runReport } from './run.ts';
 import { describe, differences, subjectOf, taskOf } from './settings.ts';
-import { commonCompute, virtualReport } from './virtual.ts';
+import { commonCompute, elsewhereNotes, virtualReport } from './virtual.ts';
 
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
@@ -50,17 +50,18 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const runs = parts.flatMap((part, group) => part.members.map((member) => runReport(member, group)));
   const comparisons = comparisonsOf(sets, parts, { runs, groups }, notes);
   const scaling = scalingOf(groups);
+  const networks = (options.networks ?? []).map((found) =>
+    virtualReport(found, commonCompute(members, options.compute), parts, percents),
+  );
   return {
     title: titleOf(parts.map(({ experiment }) => experiment)),
-    notes: [...notes, ...partialNotes(runs), ...thinNotes(runs)],
+    notes: [...notes, ...partialNotes(runs), ...thinNotes(runs), ...elsewhereNotes(networks, parts, implementations)],
     runs,
     groups,
     comparisons,
     scaling,
     observations: observe({ runs, groups, comparisons, scaling }),
-    networks: (options.networks ?? []).map((found) =>
-      virtualReport(found, commonCompute(members, options.compute), parts, percents),
-    ),
+    networks,
   };
 }
 

@@ -57,6 +57,8 @@ export interface RetimedRun {
 }
 
 export interface RetimedGroup {
+  /** Its learning followed time, on another network: it has no times here. */
+  readonly elsewhere: boolean;
   /** Virtual seconds of the whole run. */
   readonly seconds: Estimate | null;
   /** How many times as long a step of plain gossip takes with devices as they are listed; null: they are. */

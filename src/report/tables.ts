@@ -162,7 +162,9 @@ export function networkTimes(report: Report): Markup | string {
       );
       const cells = (group: number) =>
         timed[group]!.reached.map(({ seconds: time, sentBytes }, target) => {
-          if (time === null) return html`<td colspan="2" class="never">not reached</td>`;
+          const { elsewhere } = timed[group]!;
+          if (time === null)
+            return html`<td colspan="2" class="never">${elsewhere ? 'not timed here' : 'not reached'}</td>`;
           const best = time.mean === least[target];
           return html`<td${new Markup(best ? ' class="best"' : '')}>${seconds(time.mean)}<small>${short(time.mean / least[target]!)} ×</small></td><td>${known(sentBytes, bytes)}</td>`;
         });

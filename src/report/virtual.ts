@@ -1,15 +1,20 @@
+import { factsOf } from '../algorithm/facts.ts';
 import { quantile } from '../base/statistics.ts';
 import { devicesFor, type NamedNetwork } from '../experiment/network.ts';
 import { estimate } from '../metric/estimate.ts';
 import { hitsAt, reaches } from '../metric/hits.ts';
+import { ownTimes } from '../metric/own-time.ts';
 import { atEvaluations, spending } from '../metric/reach.ts';
 import { type Retimed, retime } from '../metric/retime.ts';
+import type { DeviceSettings } from '../network/devices.ts';
+import { type NetworkSettings, resolvedNetwork } from '../network/network.ts';
 import { timeText } from '../network/text.ts';
 import { nanoseconds } from '../network/units.ts';
 import { readContext } from '../store/runs.ts';
 import type { Seeds } from './group.ts';
 import type { RetimedGroup, RetimedRun, VirtualReport } from './report.ts';
 import type { Member } from './run.ts';
+import { list } from './words.ts';
 
 /** Pictures of links and of single steps are for so many replicas; more could not be told apart. */
 const mostDrawn = 64;
@@ -42,6 +47,54 @@ function retimedRun(member: Member, retimed: Retimed, drawn: boolean): RetimedRu
   };
 }
 
+/** A run that was not made on the network, and cannot be timed on it. */
+const elsewhere: RetimedRun = { step: [], seconds: [], total: 0, waiting: [], links: [], happenings: [], path: [] };
+
+interface World {
+  readonly network: NetworkSettings;
+  readonly devices: DeviceSettings;
+}
+
+/** The network and devices without their names, as text. */
+function worldText({ network, devices }: World): string {
+  const { name: _, ...resolved } = resolvedNetwork(network);
+  return JSON.stringify([resolved, devices]);
+}
+
+/** Undefined if learning followed time, on another network: there it would have been another run. */
+function timesOn({ run: { experiment }, series }: Member, given: World): Retimed | undefined {
+  if (!factsOf(experiment.algorithm).asynchronous) return retime(experiment, series, given);
+  const own = { network: experiment.network!, devices: experiment.devices! };
+  return worldText(own) === worldText(given) ? ownTimes(experiment, series) : undefined;
+}
+
+/** Which implementations are not timed on networks that they were not trained on, why, and what is known of them. */
+export function elsewhereNotes(
+  networks: readonly VirtualReport[],
+  parts: readonly Seeds[],
+  names: readonly string[],
+): string[] {
+  return parts.flatMap(({ counted, experiment: { network, devices } }, index) => {
+    const foreign = networks.filter(({ groups }) => groups[index]!.elsewhere).map(({ name }) => name);
+    if (foreign.length === 0) return [];
+    const seconds = counted.map(({ run, series }) => ownTimes(run.experiment, series).seconds.at(-1));
+    const whole = estimate(seconds);
+    const where = network!.name ?? `a ${network!.kind} network`;
+    const took =
+      whole === null
+        ? ''
+        : ` It took ${timeText(1e9 * whole.mean, 3)} on its own, ${where}, where ${computeText(devices!)}.`;
+    return [
+      `${names[index]} cannot be timed on ${list(foreign)}: who averages with whom follows from the time, so there it would be another run; train it there, as in --set network=${foreign[0]}.${took}`,
+    ];
+  });
+}
+
+const computeText = ({ compute, perSample, measured }: DeviceSettings): string =>
+  compute === undefined
+    ? `each sample of a step computes ${timeText(nanoseconds(perSample!))}`
+    : `a step computes ${timeText(nanoseconds(measured ?? compute))}`;
+
 /** All runs of the groups on one network. */
 export function virtualReport(
   found: NamedNetwork,
@@ -55,13 +108,20 @@ export function virtualReport(
   );
   const runs: RetimedRun[] = [];
   const groups = parts.map((part, index): RetimedGroup => {
-    const timed = part.members.map((member) =>
-      retime(member.run.experiment, member.series, { network: found.network, devices }),
+    const timed = part.members.map((member) => timesOn(member, { network: found.network, devices }));
+    runs.push(
+      ...part.members.map((member, place) => {
+        const retimed = timed[place];
+        return retimed === undefined ? elsewhere : retimedRun(member, retimed, place === 0);
+      }),
     );
-    runs.push(...part.members.map((member, place) => retimedRun(member, timed[place]!, place === 0)));
-    const counted = part.counted.map((member) => ({ member, retimed: timed[part.members.indexOf(member)]! }));
+    const counted = part.counted.flatMap((member) => {
+      const retimed = timed[part.members.indexOf(member)];
+      return retimed === undefined ? [] : [{ member, retimed }];
+    });
     const { placement = null } = timed[0] ?? {};
     return {
+      elsewhere: timed.includes(undefined),
       seconds: estimate(counted.map(({ retimed }) => retimed.seconds.at(-1))),
       asListed: placement && placement.listedNs / placement.stepNs,
       reached: targets(index).map((percent) => {

@@ -121,3 +121,22 @@ function sampledModulus(n: number, mixings: readonly Mixing[]): number {
   };
   return Math.sqrt(Math.max(0, symmetricExtremes(n, expected, 1e-4).greatest));
 }
+
+/**
+ * Per n averagings of pairs, each a replica and one of its neighbours drawn at random: one of them is a projection W, so that differences shrink by
+ * λ2(E[W]) in the mean square, E[W] = I − 1/(2n) Σ_i 1/d_i Σ_j (e_i − e_j)(e_i − e_j)ᵀ. (Boyd, Ghosh, Prabhakar, Shah, "Randomized gossip algorithms", 2006.)
+ */
+export function pairContraction({ n, round }: Pick<Topology, 'n' | 'round'>): number {
+  const { sources } = round(0);
+  const { greatest } = symmetricExtremes(n, (x, out) => {
+    out.set(x);
+    sources.forEach((row, i) => {
+      for (const j of row) {
+        const half = (x[i]! - x[j]!) / (2 * n * row.length);
+        out[i]! -= half;
+        out[j]! += half;
+      }
+    });
+  });
+  return Math.max(0, greatest) ** (n / 2);
+}

@@ -2,7 +2,7 @@ import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { Random } from '../base/random.ts';
 import { circulantModulus, isCirculant } from './circulant.ts';
-import { secondModulus } from './contraction.ts';
+import { pairContraction, secondModulus } from './contraction.ts';
 import { apply, isSymmetric, type Mixing, mixingOf } from './mixing.ts';
 import { spectralRadius, symmetricExtremes } from './spectrum.ts';
 import { buildTopology } from './topology.ts';
@@ -132,4 +132,17 @@ describe('symmetricExtremes', () => {
       }
     expect(wrong).toEqual([]);
   });
+});
+
+it('pairs drawn at random: in closed form where all may meet, and over all pairs of a ring', () => {
+  expect(pairContraction(buildTopology({ kind: 'complete' }, 10, 1))).toBeCloseTo((1 - 1 / 9) ** 5, 12);
+  const n = 6;
+  const { sources } = buildTopology({ kind: 'ring' }, n, 1).round(0);
+  const slowest = Array.from({ length: n }, (_, i) => Math.cos((2 * Math.PI * i) / n));
+  const square = (x: readonly number[]) => x.reduce((sum, v) => sum + v * v, 0);
+  const averaged = (i: number, j: number) =>
+    slowest.map((v, k) => (k === i || k === j ? (slowest[i]! + slowest[j]!) / 2 : v));
+  const left = sources.flatMap((row, i) => row.map((j) => square(averaged(i, j)) / (n * row.length)));
+  const perAveraging = left.reduce((sum, v) => sum + v, 0) / square(slowest);
+  expect(pairContraction(buildTopology({ kind: 'ring' }, n, 1))).toBeCloseTo(perAveraging ** (n / 2), 12);
 });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Dataset } from '../../src/data/dataset.ts';
 import { beginCheckpoint, checkpointsIn, finishCheckpoint } from '../../src/engine/checkpoint.ts';
-import { outcomeOf, small } from './runs.ts';
+import { inPairs, outcomeOf, small } from './runs.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -40,10 +40,29 @@ describe('from a checkpoint the same bits follow', () => {
     ['adaptive control, combining first', { ...combineFirst, consensus: { kind: 'adaptive', scale: 0.5 } }],
     ['critical distance', { consensus: { kind: 'critical', fraction: 0.05 } }],
     ['critical distance, combining first', { ...combineFirst, consensus: { kind: 'critical', fraction: 0.05 } }],
+    ['asynchronous pairs', inPairs],
+    [
+      'asynchronous pairs that overlap, dropout',
+      {
+        ...inPairs,
+        algorithm: { kind: 'ad-psgd', overlap: true },
+        model: { kind: 'mlp', hidden: [16], dropout: 0.3 },
+        optimizer: { kind: 'adam' },
+        learningRate: { base: 0.01 },
+      },
+    ],
     ['dropout', { model: { kind: 'mlp', hidden: [16], dropout: 0.3 } }],
     [
       'batch norm',
       { replicas: 3, model: { kind: 'resnet20' }, data: { ...small.data, shape: [3, 8, 8], train: 96 }, batch: 16 },
+    ],
+    [
+      'asynchronous pairs, batch norm',
+      {
+        ...{ replicas: 3, model: { kind: 'resnet20' }, batch: 16, epochs: 2 },
+        ...inPairs,
+        data: { ...small.data, shape: [3, 8, 8], train: 96 },
+      },
     ],
     [
       'carried state',

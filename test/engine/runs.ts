@@ -24,6 +24,17 @@ export const small = {
   topology: { kind: 'ring' },
 };
 
+/** Averages in pairs, each when it has computed, on devices of different and changing speed. */
+export const inPairs = {
+  algorithm: { kind: 'ad-psgd' },
+  network: 'lan',
+  devices: {
+    compute: '2ms',
+    slow: { kind: 'devices', share: 0.1, factor: 5 },
+    noise: { kind: 'exponential', mean: 0.5 },
+  },
+};
+
 export interface Outcome {
   readonly events: readonly Event[];
   readonly steps: readonly StepEvent[];

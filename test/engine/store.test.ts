@@ -93,6 +93,13 @@ describe('an interrupted run', () => {
       'SIGKILL',
       ['--set', 'algorithm.kind=centralized', '--set', 'optimizer.kind=adam', '--set', 'learningRate.base=0.01'],
     ],
+    [
+      'SIGKILL',
+      [
+        ...['--set', 'algorithm={kind: ad-psgd, overlap: true}', '--set', 'network=lan'],
+        ...['--set', 'devices={compute: 1ms, noise: {kind: exponential, mean: 0.5}}'],
+      ],
+    ],
     ['SIGINT', ['--set', 'consensus={kind: fixed, fraction: 0.5, maxDistance: 0.2}']],
   ] as const)('by %s goes on to the same bits %s', async (signal, settings) => {
     const args = ['run', 'small.json', ...long, ...settings];

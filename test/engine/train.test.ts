@@ -5,7 +5,7 @@ import { loadData } from '../../src/data/load.ts';
 import { feedOf } from '../../src/engine/feed.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
 import { backends, noOneDnn } from '../backends.ts';
-import { outcomeOf, shaOf, small } from './runs.ts';
+import { inPairs, outcomeOf, shaOf, small } from './runs.ts';
 
 const losses = (outcome: Awaited<ReturnType<typeof outcomeOf>>) => outcome.steps.map((step) => step.loss);
 const meanAccuracy = ({ evaluations }: Awaited<ReturnType<typeof outcomeOf>>) => {
@@ -27,6 +27,8 @@ describe.each(backends)('$title: bits do not depend on the number of workers', (
     ['consensus control', { consensus: { kind: 'adaptive' } }],
     ['critical distance', { consensus: { kind: 'critical', fraction: 0.1 } }],
     ['convolutions', { model: { kind: 'cnn', filters: [4] }, data: { ...small.data, shape: [1, 8, 8] } }],
+    ['asynchronous pairs', inPairs],
+    ['asynchronous pairs that overlap', { ...inPairs, algorithm: { kind: 'ad-psgd', overlap: true } }],
     [
       'batch norm',
       { replicas: 3, model: { kind: 'resnet20' }, data: { ...small.data, shape: [3, 8, 8], train: 96 }, batch: 16 },
