@@ -1,8 +1,8 @@
 /**
  * Training steps of DBench against PyTorch: both on one thread of the same core, in turns, so that whatever else the
  * machine does meets both alike. Needs Debian's python3-torch and libopenblas0-pthread, and Linux's taskset. Which kernels
- * OpenBLAS takes for a processor that is newer than it can be 2 to 3 times slower than others it has: PyTorch is tried with
- * each kind first, and compared with the one it is fastest with.
+ * OpenBLAS takes, by itself or by OPENBLAS_CORETYPE, makes a difference of up to 3 times: PyTorch is tried with each kind
+ * first, and compared with the one it is fastest with.
  *
  *     npx tsx bench/compare.ts [--backend auto] [--seconds 10] [--core 0] [--json] [mlp cnn lstm resnet20 …]
  */
@@ -98,8 +98,8 @@ const coreTypes = ['', 'Haswell', 'SkylakeX', 'Zen'];
 /** PyTorch with the kernels that make this step fastest. */
 async function fastestTorch(name: string, core: string) {
   const tried = [];
-  for (const coreType of process.env.OPENBLAS_CORETYPE ? [process.env.OPENBLAS_CORETYPE] : coreTypes) {
-    const environment = coreType === '' ? {} : { OPENBLAS_CORETYPE: coreType };
+  for (const coreType of coreTypes) {
+    const environment = { OPENBLAS_CORETYPE: coreType };
     const side = new Side(core, ['/usr/bin/python3', here('torch_step.py'), name], environment);
     try {
       const { version, openblas } = (await side.answer()) as { version: string; openblas: boolean };

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { type Counts, type Inspection, inspectData } from '../data/inspect.ts';
+import { areNumbers } from '../data/sets/table/settings.ts';
 import { jsonOption } from './options.ts';
 import { fields, number, table } from './print.ts';
 
@@ -25,7 +26,24 @@ const settings = (lines: readonly string[]) => [
   ...lines.map((line) => `  ${line}`),
 ];
 
-function columnRow(column: (Inspection & { kind: 'table' })['columns'][number], rows: number): string[] {
+type Table = Inspection & { kind: 'table' };
+
+/** The first column that numbers the rows, which is no feature. */
+const counters = ({ columns, rows }: Table): string[] =>
+  columns
+    .filter(({ numbers, distinct, min, max }) => numbers === rows && distinct === rows && max! - min! === rows - 1)
+    .slice(0, 1)
+    .map(({ name }) => name);
+
+/** What the labels of an archive ask for, if they are no classes. */
+const taskOf = (arrays: (Inspection & { kind: 'numpy' })['arrays']): string[] => {
+  const y = arrays.find(({ name }) => ['y', 'y_train'].includes(name));
+  if (y === undefined || y.classes !== undefined) return [];
+  const several = y.shape.length === 2 && y.shape[1]! > 1;
+  return [several && y.whole && y.min >= 0 && y.max <= 1 ? 'task: multi-label' : 'task: regression'];
+};
+
+function columnRow(column: Table['columns'][number], rows: number): string[] {
   const { name, present, numbers, distinct, min, mean, max, stray } = column;
   const numeric = numbers === present && numbers > 0;
   const kind = numeric ? 'number' : numbers >= 0.5 * present && present > 0 ? 'mixed' : 'text';
@@ -46,17 +64,20 @@ function textOf(file: string, label: string | undefined, found: Inspection): str
   switch (found.kind) {
     case 'table': {
       const rows = found.columns.map((column) => columnRow(column, found.rows));
+      const isRegression = found.columns.some((column) => column.name === label && areNumbers(column));
       const mixed = rows.filter((row) => row[1] === 'mixed').map(([name]) => name);
       return [
         `${file}: a table of ${number(found.rows)} rows`,
         '',
         table(['column', 'kind', 'missing', 'different', 'min', 'mean', 'max', 'such as'], rows, ['kind', 'such as']),
         ...mixed.map((name) => `\n${name}: mostly numbers, but not only: mend it, or list it under data.categorical`),
-        ...(found.classes ? ['', countsText(found.classes, found.rows, label)] : []),
+        ...(found.classes && !isRegression ? ['', countsText(found.classes, found.rows, label)] : []),
         ...settings([
           'kind: table',
           `path: ${file}`,
           `label: ${label ?? found.columns.at(-1)!.name}${label === undefined ? '   # the column to predict: choose' : ''}`,
+          ...(isRegression ? ['task: regression'] : []),
+          ...counters(found).map((name) => `ignore: [${name}]   # it only counts the rows`),
         ]),
       ];
     }
@@ -76,7 +97,7 @@ function textOf(file: string, label: string | undefined, found: Inspection): str
         '',
         table(headers, rows, ['type', 'shape']),
         ...classes,
-        ...settings(['kind: numpy', `path: ${file}`, ...pair]),
+        ...settings(['kind: numpy', `path: ${file}`, ...pair, ...taskOf(found.arrays)]),
       ];
     }
     case 'images':

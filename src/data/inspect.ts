@@ -19,6 +19,8 @@ export interface ArrayFacts {
   readonly max: number;
   /** Elements that are NaN or infinite. */
   readonly bad: number;
+  /** Whether all are whole numbers. */
+  readonly whole: boolean;
   /** Of whole numbers along one axis, if they may be classes. */
   readonly classes?: Counts;
 }
@@ -63,9 +65,10 @@ function arraysOf(file: string): Inspection {
         sum += value;
       }
     }
-    const facts = { name, dtype, shape, min, mean: sum / (values.length - bad), max, bad };
+    const whole = values.every(Number.isInteger);
+    const facts = { name, dtype, shape, min, mean: sum / (values.length - bad), max, bad, whole };
     const single = shape.length === 1 || (shape.length === 2 && shape[1] === 1);
-    if (!single || bad > 0 || values.some((value) => !Number.isInteger(value))) return facts;
+    if (!single || !whole) return facts;
     const classes = countsOf(values);
     return classes.length > mostClasses ? facts : { ...facts, classes };
   });

@@ -1,7 +1,5 @@
-import { basename } from 'node:path';
 import { stringify } from 'yaml';
 import { bytes, number } from '../base/format.ts';
-import { replaceFiles } from '../experiment/files.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { RunSummary } from '../metric/summary.ts';
 import type { Task } from '../model/context.ts';
@@ -19,6 +17,8 @@ export interface ModelConfig {
 
 export interface Exported {
   readonly run: Run;
+  /** The experiment with bare names of files. */
+  readonly named: Experiment;
   readonly which: Which;
   readonly step: number;
   readonly batch: number;
@@ -50,16 +50,45 @@ function results({ which, step }: Exported, summary: RunSummary): [string, strin
   return [['this file', `${model} after ${number(step)} steps`], ...scores, ['test loss', losses]];
 }
 
+/** A file of the user's by its name, others by their kind. */
+const nameOf = (settings: { readonly kind: string; readonly path?: string }) => settings.path ?? settings.kind;
+
 const table = (rows: readonly (readonly [string, string])[]) =>
   ['| | |', '|---|---|', ...rows.map(([name, value]) => `| ${name} | ${value} |`)].join('\n');
 
+/** How rows of a table become inputs, and outputs answers. */
+function useOf({ columns, targets, task }: ModelConfig): string {
+  if (columns === undefined) return '';
+  const answer =
+    task.kind === 'multi-label'
+      ? '{name: bool(z > 0) for name, z in zip(config["outputs"], logits[0])}'
+      : targets === undefined
+        ? 'config["classes"][int(logits[0].argmax())]'
+        : '{t["name"]: z * t["deviation"] + t["mean"] for t, z in zip(config["targets"], logits[0])}';
+  return `\`\`\`python
+import json
+config = json.load(open("config.json"))
+
+def features(row):                         # row: a dict, or a row of a pandas table
+    x = []
+    for column in config["columns"]:
+        value = row[column["name"]]
+        if "categories" in column:
+            x += [float(str(value) == category) for category in column["categories"]]
+        else:
+            x.append((float(value) - column["mean"]) / column["deviation"])
+    return x
+
+answer = ${answer}
+\`\`\`
+
+`;
+}
+
 /** The model card: what it is, how it was trained, what it reached, how to use it. */
 export function cardOf(exported: Exported, summary: RunSummary, context: MachineContext): string {
-  const { run, config, batch } = exported;
-  const { experiment } = run;
+  const { run, named: experiment, config, batch } = exported;
   const { model, data, algorithm, topology, replicas, optimizer } = experiment;
-  // Names and contents of files are facts of the run, places on somebody's disk are not.
-  const settings = replaceFiles(experiment, ({ path, sha256 }) => ({ path: basename(path), sha256 }));
   return `---
 library_name: dbench
 tags: [decentralized-training, ${model.kind}]
@@ -67,7 +96,7 @@ tags: [decentralized-training, ${model.kind}]
 
 # ${experiment.name}
 
-${model.kind} with ${number(config.parameters)} parameters, trained on ${data.kind} by ${number(replicas)} replicas with DBench.
+${nameOf(model)} with ${number(config.parameters)} parameters, trained on ${nameOf(data)} by ${number(replicas)} replicas with DBench.
 ${experiment.description === undefined ? '' : `\n${experiment.description.trim()}\n`}
 ## Results
 
@@ -78,7 +107,7 @@ ${table(results(exported, summary))}
 ${table([
   ['run', run.id],
   ['status', summary.status],
-  ['data', `${data.kind}, partition ${data.partition.kind}`],
+  ['data', `${nameOf(data)}, partition ${data.partition.kind}`],
   ['algorithm', algorithm.kind],
   ['topology', topology.kind],
   ['replicas, batch, epochs', `${number(replicas)}, ${number(experiment.batch)}, ${number(experiment.epochs)}`],
@@ -103,12 +132,12 @@ session = onnxruntime.InferenceSession("model.onnx")
 logits, *_ = session.run(None, {"x": x})   # batches of ${number(batch)}; inputs and outputs are described in config.json
 \`\`\`
 
-\`config.json\` says how the inputs were normalised and what the outputs stand for.
+${useOf(config)}\`config.json\` says how the inputs were normalised and what the outputs stand for.
 
 ## Settings
 
 \`\`\`yaml
-${stringify(settings).trimEnd()}
+${stringify(experiment).trimEnd()}
 \`\`\`
 `;
 }

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { UserError } from '../base/error.ts';
 import { makeFolder, writeWhole } from '../base/file.ts';
 import { writeTensors } from '../base/safetensors.ts';
 import type { Dataset } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
 import { feedOf } from '../engine/feed.ts';
+import { replaceFiles } from '../experiment/files.ts';
 import { summarizeRun } from '../metric/summary.ts';
 import type { Model } from '../model/context.ts';
 import { inferStep } from '../model/infer.ts';
@@ -13,6 +14,7 @@ import { type Layout, rowSize } from '../model/layout.ts';
 import { buildModel } from '../model/models.ts';
 import type { Step } from '../model/step.ts';
 import { toOnnx } from '../onnx/lowering.ts';
+import { experimentIn } from '../store/parts.ts';
 import { type Run, readContext } from '../store/runs.ts';
 import { cardOf, type ModelConfig } from './card.ts';
 import { type Weights, type Which, weightsOf } from './weights.ts';
@@ -97,6 +99,8 @@ function requireEmpty(folder: string): void {
 export async function exportRun(run: Run, { folder, which, batch }: ExportOptions): Promise<readonly string[]> {
   requireEmpty(folder);
   const { experiment } = run;
+  // Names and contents of files are facts of the run, places on somebody's disk are not.
+  const named = replaceFiles(experimentIn(run.folder), ({ path, sha256 }) => ({ path: basename(path), sha256 }));
   const dataset = await loadData(experiment.data, { seed: experiment.seed });
   const { task } = feedOf(experiment, dataset);
   const model = buildModel(experiment.model, task);
@@ -108,7 +112,7 @@ export async function exportRun(run: Run, { folder, which, batch }: ExportOption
   const onnx = inferenceOnnx(model, step, weights);
   const config: ModelConfig = {
     parameters: rowSize(trained.params),
-    model: experiment.model,
+    model: named.model,
     task,
     run: run.id,
     which: which === 'merged' ? 'merged' : which.replica,
@@ -117,7 +121,7 @@ export async function exportRun(run: Run, { folder, which, batch }: ExportOption
     onnx: portsOf(step, tensors),
     ...aboutData(dataset),
   };
-  const about = { run, which, step: weights.step, batch, config };
+  const about = { run, named, which, step: weights.step, batch, config };
   const card = cardOf(about, await summarizeRun(run), readContext(run));
   makeFolder(folder);
   writeTensors(join(folder, 'model.safetensors'), {

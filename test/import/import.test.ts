@@ -261,7 +261,7 @@ it('says what is in a file', () => {
   const summary = importSummary(settingsOf({ path: exported('import-densenet') }));
   expect(summary).toMatchObject({ producer: 'pytorch 1.13.0', opset: 14, unsupported: [], problem: undefined });
   expect(summary.ops).toContainEqual({ op: 'BatchNormalization', count: 11 });
-  expect(summary.notes.join()).toMatch(/11 batch norms and 0 dropouts act as in training/);
+  expect(summary.notes.join()).toMatch(/Batch norms \(11\) and dropouts \(0\) act as in training/);
   const path = written('gru.onnx', small([node('GRU', ['x', 'w'], ['y'], { name: 'rnn' })]));
   expect(importSummary(settingsOf({ path })).unsupported).toEqual([{ op: 'GRU', count: 1, nodes: ['rnn'] }]);
 });

@@ -69,7 +69,7 @@ function notesOn(file: OnnxFile, stored: readonly ImportedTensor[]): string[] {
   const pairs = count('BatchNormalization') + count('Dropout');
   if (pairs > 0)
     notes.push(
-      `${count('BatchNormalization')} batch norms and ${count('Dropout')} dropouts act as in training while training and as in evaluation while evaluating, whatever the file says.`,
+      `Batch norms (${count('BatchNormalization')}) and dropouts (${count('Dropout')}) act as in training while training and as in evaluation while evaluating, whatever the file says.`,
     );
   const unnamed = stored.map(({ name }) => name).filter(isMadeUp);
   if (unnamed.length > 0)

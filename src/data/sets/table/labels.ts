@@ -3,7 +3,7 @@ import { number } from '../../../base/format.ts';
 import { type FeatureColumn, type Samples, sharedFloats, sharedInts } from '../../dataset.ts';
 import { scaleOf, type TestSplit, unscaled } from '../../own.ts';
 import type { OpenTable, TextColumn } from '../../table/table.ts';
-import { inOrder, labelsOf, list, maxValues, rowText, type TableSettings } from './settings.ts';
+import { areNumbers, inOrder, labelsOf, list, maxValues, rowText, type TableSettings } from './settings.ts';
 
 /** What is to be predicted, of all rows. */
 interface TableLabels {
@@ -28,7 +28,7 @@ export async function classLabels({ label, path }: TableSettings, table: OpenTab
       hint: 'say data.task: regression or multi-label, or give one column',
     });
   const facts = table.columns.find(({ name }) => name === column)!;
-  const fractions = facts.numbers === facts.present && facts.distinct > 20 && facts.distinct > 0.5 * facts.present;
+  const fractions = areNumbers(facts);
   if (facts.distinct > maxValues || fractions)
     throw new UserError(
       `data.label: column "${column}" of ${path} has ${number(facts.distinct)} different ${fractions ? 'numbers, which are hardly' : 'values, too many for'} classes`,

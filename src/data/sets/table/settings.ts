@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { sha256Setting } from '../../../base/content.ts';
 import { number } from '../../../base/format.ts';
 import { normalizeTargets, sampleSettings, task } from '../../settings.ts';
+import type { ColumnFacts } from '../../table/table.ts';
 
 /** Categories of one column, or classes: beyond it a column is an identifier rather than a category. */
 export const maxValues = 1000;
@@ -42,6 +43,10 @@ export const tableSettings = {
   ...sampleSettings,
 };
 export type TableSettings = z.output<z.ZodObject<typeof tableSettings>>;
+
+/** A column with almost as many different numbers as rows: hardly classes. */
+export const areNumbers = ({ numbers, present, distinct }: ColumnFacts): boolean =>
+  numbers === present && distinct > 20 && distinct > 0.5 * present;
 
 export const labelsOf = (label: TableSettings['label']): readonly string[] =>
   typeof label === 'string' ? [label] : label;
