@@ -1,9 +1,16 @@
 import { nameOf, planFor } from '../algorithm/choose.ts';
+import { factsOf } from '../algorithm/facts.ts';
 import { intolerance } from '../algorithm/tolerance.ts';
 import { told, UserError } from '../base/error.ts';
 import { readText } from '../base/file.ts';
 import { checkAway } from '../network/faults/away.ts';
-import { type ChurnSettings, changesLearning, churnUnit, type FaultSettings } from '../network/faults/settings.ts';
+import {
+  type ChurnSettings,
+  changesLearning,
+  churnUnit,
+  type FaultSettings,
+  followsTime,
+} from '../network/faults/settings.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
 import type { Experiment } from './schema.ts';
@@ -34,6 +41,10 @@ function readTrace(path: string): { replica: number; from: string; to: string }[
     return [{ replica: replica!, from: `${from}s`, to: `${to}s` }];
   });
 }
+
+/** Whether who hears whom depends on times: then a run belongs to its network, and cannot be timed on another. */
+export const learningFollowsTime = ({ algorithm, faults }: Pick<Experiment, 'algorithm' | 'faults'>): boolean =>
+  factsOf(algorithm).asynchronous || followsTime(faults);
 
 type Settings = Pick<
   Experiment,

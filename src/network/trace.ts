@@ -83,7 +83,8 @@ export class Chronicle implements Watcher {
         ready: ready[from[m]!]!,
         start: start[m]!,
         left: left[m]!,
-        end: end[m]!,
+        // What never came has no end of its own.
+        end: Number.isFinite(end[m]) ? end[m]! : left[m]!,
         behindUp: up.get(m),
         behindDown: down.get(m),
       });

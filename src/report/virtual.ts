@@ -1,6 +1,8 @@
 import { factsOf } from '../algorithm/facts.ts';
 import { quantile } from '../base/statistics.ts';
+import { learningFollowsTime } from '../experiment/faults.ts';
 import { devicesFor, type NamedNetwork } from '../experiment/network.ts';
+import type { Experiment } from '../experiment/schema.ts';
 import { estimate } from '../metric/estimate.ts';
 import { hitsAt, reaches } from '../metric/hits.ts';
 import { ownTimes } from '../metric/own-time.ts';
@@ -63,10 +65,17 @@ function worldText({ network, devices }: World): string {
 
 /** Undefined if learning followed time, on another network: there it would have been another run. */
 function timesOn({ run: { experiment }, series }: Member, given: World): Retimed | undefined {
-  if (!factsOf(experiment.algorithm).asynchronous) return retime(experiment, series, given);
-  const own = { network: experiment.network!, devices: experiment.devices! };
-  return worldText(own) === worldText(given) ? ownTimes(experiment, series) : undefined;
+  if (!learningFollowsTime(experiment)) return retime(experiment, series, given);
+  return worldText(worldOf(experiment)) === worldText(given) ? onItsOwn(experiment, series) : undefined;
 }
+
+const worldOf = ({ network, devices }: Experiment): World => ({ network: network!, devices: devices! });
+
+/** The times of a run on the network that it was made on. */
+const onItsOwn = (experiment: Experiment, series: Member['series']): Retimed =>
+  factsOf(experiment.algorithm).asynchronous
+    ? ownTimes(experiment, series)
+    : retime(experiment, series, worldOf(experiment));
 
 /** Which implementations are not timed on networks that they were not trained on, why, and what is known of them. */
 export function elsewhereNotes(
@@ -77,7 +86,7 @@ export function elsewhereNotes(
   return parts.flatMap(({ counted, experiment: { network, devices } }, index) => {
     const foreign = networks.filter(({ groups }) => groups[index]!.elsewhere).map(({ name }) => name);
     if (foreign.length === 0) return [];
-    const seconds = counted.map(({ run, series }) => ownTimes(run.experiment, series).seconds.at(-1));
+    const seconds = counted.map(({ run, series }) => onItsOwn(run.experiment, series).seconds.at(-1));
     const whole = estimate(seconds);
     const where = network!.name ?? `a ${network!.kind} network`;
     const took =
