@@ -46,6 +46,7 @@ export interface OnnxSource {
 }
 
 export function readOnnx({ path, sha256, dataPath, dataSha256 }: OnnxSource): OnnxFile {
+  if (path.endsWith('.gz')) throw new UserError(`${path} is compressed`, { hint: 'unpack it first, with: gunzip' });
   const bytes = readBytes(path, 'ONNX file');
   requireSha256(path, sha256Of(bytes), sha256);
   if (dataPath !== undefined && dataSha256 !== undefined) requireSha256(dataPath, fileSha256(dataPath), dataSha256);

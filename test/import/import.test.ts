@@ -183,6 +183,10 @@ describe('mistakes', () => {
     expect(() => step({ path }, task)).toThrow(message);
   });
 
+  it('a compressed file', () => {
+    expect(() => step({ path: written('model.onnx.gz', small([dense])) }, task)).toThrow(/is compressed/);
+  });
+
   it('data that do not fit', () => {
     const path = exported('import-mlp');
     expect(() => step({ path }, { shape: [3, 32, 32], classes: 10 })).toThrow(
