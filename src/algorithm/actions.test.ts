@@ -6,6 +6,7 @@ import { matricesOf } from './places.ts';
 import { trafficOf } from './traffic.ts';
 
 const plan = (name: string, settings = {}) => planOf(methods.find((method) => method.name === name)!, settings);
+const dpsgdLike = { ...methods.find(({ name }) => name === 'dpsgd')!, settings: {} };
 const moment = { t: 0, last: false, eta: 0.1, etaBefore: 0.1 };
 const kinds = (name: string, settings = {}, when = {}, options = {}) =>
   stepOf(plan(name, settings), { ...moment, ...when }, options)
@@ -73,9 +74,17 @@ it('what depends on a number of its own is no memory, and memories need a topolo
   expect([...pushed('h += C(x - h); x = x + pull(h); k = y*h; x = x + k; y = A(y)').memories]).toEqual(['h']);
 });
 
+it('in pairs a step is one replica’s own, and no other than that of AD-PSGD', () => {
+  const own = (step: string) => planOf({ ...dpsgdLike, rows: { s: 'x' }, step: () => step });
+  expect(own('g = grad(s); x = pair(x); x = x - eta*T(g); s = x').asynchronous).toEqual({ overlap: false });
+  expect(own('g = grad(s); s = x; x = pair(x); x = x - eta*T(g)').asynchronous).toEqual({ overlap: true });
+  expect(() => own('g = grad(s); x = pair(x); x = W(x); x = x - eta*T(g); s = x')).toThrow(/only be that of ad-psgd/);
+  expect(plan('dpsgd').asynchronous).toBeUndefined();
+});
+
 it('a step holds no more matrices than it needs', () => {
   const needed = Object.fromEntries(methods.map((method) => [method.name, matricesOf(planOf(method))]));
-  expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 3 });
+  expect(needed).toMatchObject({ centralized: 2, dpsgd: 2, 'local-sgd': 2, choco: 3, d2: 3, 'ad-psgd': 3 });
   expect(Math.max(...Object.values(needed))).toBeLessThanOrEqual(8);
 });
 
@@ -87,6 +96,7 @@ describe('bytes and messages', () => {
   };
   it.each([
     ['dpsgd', {}, 800, 2],
+    ['ad-psgd', {}, 800, 2],
     ['centralized', {}, 700, 14],
     ['dsgt', {}, 1600, 4],
     ['momentum-tracking', {}, 1600, 2],

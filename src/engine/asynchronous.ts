@@ -1,11 +1,12 @@
 import { stepOf } from '../algorithm/actions.ts';
 import { noMemory } from '../algorithm/consensus.ts';
 import { trafficOf } from '../algorithm/traffic.ts';
+import { UserError } from '../base/error.ts';
 import { mean } from '../base/statistics.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
 import { offsetsOf } from '../model/layout.ts';
-import { PairQueue, type PairTask } from '../network/queue.ts';
+import { isQueueState, PairQueue, type PairTask } from '../network/queue.ts';
 import { LinkCounter } from '../network/usage.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Common } from './checkpoint.ts';
@@ -87,7 +88,11 @@ export class PairPart implements TrainingPart {
   }
 
   set memory({ queue, times }: Common) {
-    this.#queue.state = queue!;
+    if (!isQueueState(queue, this.#transport.replicas))
+      throw new UserError(`the checkpoint has no queue of ${this.#transport.replicas} replicas`, {
+        hint: 'remove it: the one before it is used then',
+      });
+    this.#queue.state = queue;
     this.virtual.state = times!;
   }
 

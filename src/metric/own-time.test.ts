@@ -30,5 +30,8 @@ it('the times of a run in pairs, once more from its queue', () => {
   // Each exchange sends a row both ways, along the ring.
   expect(links).toHaveLength(16);
   expect(links.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(count * 8 * 2 * 4 * size);
-  expect(happenings.filter(({ what }) => what === 'compute')).toHaveLength(4 * 8);
+  // In four steps in the middle, everyone is seen computing, the slow one all the time.
+  const bars = happenings.filter((one) => one.what === 'compute');
+  expect(new Set(bars.map(({ replica }) => replica)).size).toBe(8);
+  expect(bars.filter(({ replica }) => replica === 3).length).toBeLessThanOrEqual(2);
 });

@@ -24,8 +24,9 @@ export function ownTimes(experiment: Experiment, { tensors, steps }: Pick<RunSer
   const links = new LinkCounter(n);
   const happenings: Happening[] = [];
   const from = Math.floor(Math.max(0, count - tracedSteps) / 2);
-  let end = 0;
+  let [end, tracedFrom, tracedTo] = [0, 0, 0];
   for (let step = 0; step < count; step++) {
+    if (step === from) tracedFrom = end;
     const traced = step >= from && step < from + tracedSteps;
     for (const task of queue.take(n)) {
       end = task.time;
@@ -33,37 +34,32 @@ export function ownTimes(experiment: Experiment, { tensors, steps }: Pick<RunSer
         begun.push(task);
         continue;
       }
-      const { replica, partner, computed, from: start } = task;
-      if (traced)
-        happenings.push({
-          what: 'compute',
-          step,
-          replica,
-          start: computed - course.compute(replica, task.step),
-          end: computed,
-        });
+      const { replica, partner, computed: ready, from: start } = task;
+      const sent = {
+        what: 'message',
+        step,
+        bytes,
+        ready,
+        start,
+        left: end,
+        end,
+        behindUp: undefined,
+        behindDown: undefined,
+      } as const;
       for (const [from, to] of [
         [replica, partner],
         [partner, replica],
       ] as const) {
         links.message(from, to, bytes, end - start);
-        const behind = { behindUp: undefined, behindDown: undefined };
-        if (traced)
-          happenings.push({
-            what: 'message',
-            step,
-            from,
-            to,
-            bytes,
-            ready: computed,
-            start,
-            left: end,
-            end,
-            ...behind,
-          });
+        if (traced) happenings.push({ ...sent, from, to });
       }
     }
+    if (traced) tracedTo = end;
     seconds[step] = end / 1e9;
+  }
+  for (const { replica, step, time } of begun) {
+    const [start, stop] = [Math.max(tracedFrom, time), Math.min(tracedTo, time + course.compute(replica, step))];
+    if (start < stop) happenings.push({ what: 'compute', step, replica, start, end: stop });
   }
   const computing = new Float64Array(n);
   for (const { replica, step, time } of begun)

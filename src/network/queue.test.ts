@@ -2,7 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Heap } from './heap.ts';
 import { buildNetwork } from './network.ts';
-import { type Exchange, exchangeTimes, type PairCourse, PairQueue, type PairTask, steadyPairs } from './queue.ts';
+import {
+  type Exchange,
+  exchangeTimes,
+  isQueueState,
+  type PairCourse,
+  PairQueue,
+  type PairTask,
+  steadyPairs,
+} from './queue.ts';
 
 const exchangesIn = (tasks: readonly PairTask[]) => tasks.filter((task): task is Exchange => task.do === 'exchange');
 
@@ -150,11 +158,23 @@ describe('of any queue', () => {
         ];
         const whole = [...straight.take(before), ...straight.take(20)];
         const part = stopped.take(before);
-        resumed.state = JSON.parse(JSON.stringify(stopped.state));
+        const state: unknown = JSON.parse(JSON.stringify(stopped.state));
+        if (!isQueueState(state, given.n)) throw new Error('not a state');
+        resumed.state = state;
         expect([...part, ...resumed.take(20)]).toEqual(whole);
       }),
       many,
     );
+  });
+
+  it('a damaged state is none', () => {
+    const { state } = new PairQueue(course([3, 4, 5], 1));
+    expect(isQueueState(state, 3)).toBe(true);
+    for (const key of Object.keys(state)) {
+      expect(isQueueState({ ...state, [key]: undefined }, 3)).toBe(false);
+      expect(isQueueState({ ...state, [key]: [0.5, 1, 2] }, 3)).toBe(false);
+    }
+    expect([isQueueState(state, 4), isQueueState(null, 3), isQueueState('queue', 3)]).toEqual([false, false, false]);
   });
 
   it('times × 3 are three times as long', () => {

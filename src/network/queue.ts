@@ -55,6 +55,22 @@ export interface QueueState {
   readonly marks: readonly number[];
 }
 
+const perReplica = ['free', 'begun', 'computed', 'applied', 'changes'] as const;
+
+/** Whether something that was read is the state of a queue of n replicas. */
+export function isQueueState(given: unknown, n: number): given is QueueState {
+  const state = given as QueueState | null | undefined;
+  const times = (list: unknown, count: number) =>
+    Array.isArray(list) && list.length === count && list.every((value) => Number.isSafeInteger(value) && value >= 0);
+  return (
+    Array.isArray(state?.events) &&
+    state.events.length >= n &&
+    state.events.every((event) => times([event?.time, event?.replica, event?.step], 3) && event.replica < n) &&
+    perReplica.every((name) => times(state[name], n)) &&
+    times(state.marks, 2 * n)
+  );
+}
+
 const isExchange = (event: Event) => 'partner' in event;
 
 /** By time, then by replica; of one replica, what ends comes first. */

@@ -5,7 +5,7 @@ import { number } from './axis.ts';
 import { compose } from './compose.ts';
 import { tips } from './curve.ts';
 import type { Figure, View } from './figure.ts';
-import { drawable, implementationChoice, implementationOf, networkChoice, networkOf } from './virtual.ts';
+import { drawable, implementationChoice, implementationOf, networkChoice, networkOf, oneOn } from './virtual.ts';
 
 /** Replicas in the picture: more rows could not be told apart. */
 const mostRows = 16;
@@ -46,7 +46,7 @@ export const gantt: Figure = {
     }));
     return compose(frame, {
       statements: [
-        `${group.name} on ${network.name}${group.replicas > rows ? `, replicas 0 to ${rows - 1} of ${group.replicas}` : ''}`,
+        `${oneOn(view, group, network)}${group.replicas > rows ? `, replicas 0 to ${rows - 1} of ${group.replicas}` : ''}`,
       ],
       panels: [
         {

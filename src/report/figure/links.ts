@@ -3,7 +3,7 @@ import { bytes, number, percent } from './axis.ts';
 import { compose } from './compose.ts';
 import { tips } from './curve.ts';
 import type { Figure, View } from './figure.ts';
-import { drawable, implementationChoice, implementationOf, networkChoice, networkOf } from './virtual.ts';
+import { drawable, implementationChoice, implementationOf, networkChoice, networkOf, oneOn } from './virtual.ts';
 
 const shown = (view: View) => drawable(view, ({ links }) => links.length > 0);
 
@@ -31,7 +31,7 @@ export const links: Figure = {
       text: `${from} to ${to}\n${bytes(sent)}, busy ${percent(busy)}`,
     }));
     return compose(frame, {
-      statements: [`${group.name} on ${network.name}`],
+      statements: [oneOn(view, group, network)],
       ramp: { label: 'busy share of the time', format: (share) => percent(share) },
       panels: [
         {

@@ -25,9 +25,26 @@ export const implementationOf = (groups: readonly Group[], { implementation }: C
 export const networkOf = ({ report }: View, { network }: Choices): VirtualReport =>
   report.networks.find(({ name }) => name === network) ?? report.networks[0]!;
 
-/** Groups whose first run has something to show on some network. */
-export const drawable = (view: View, has: (first: VirtualReport['runs'][number]) => boolean): readonly Group[] =>
-  groupsOf(view).filter(({ runs }) => view.report.networks.some((network) => has(network.runs[runs[0]!]!)));
+/** Groups whose first run has something to show on some network, those that have on all of them first. */
+export function drawable(view: View, has: (first: VirtualReport['runs'][number]) => boolean): readonly Group[] {
+  const on = ({ runs }: Group) => view.report.networks.filter((network) => has(network.runs[runs[0]!]!)).length;
+  return groupsOf(view)
+    .filter((group) => on(group) > 0)
+    .toSorted((a, b) => on(b) - on(a));
+}
+
+/** What is seen of one implementation. */
+export const oneOn = ({ report }: View, group: Group, { name, groups }: VirtualReport): string =>
+  groups[report.groups.indexOf(group)]!.elsewhere
+    ? `${group.name} cannot be timed on ${name}: there it would be another run`
+    : `${group.name} on ${name}`;
+
+/** What is seen of all: those whose learning followed time are on their own network alone. */
+export function allOn({ report }: View, { name, compute, groups }: VirtualReport): string {
+  const missing = report.groups.filter((_, index) => groups[index]!.elsewhere).map((group) => group.name);
+  const without = missing.length === 0 ? '' : ` Cannot be timed here: ${missing.join(', ')}.`;
+  return `On ${name}, a step computes ${compute}.${without}`;
+}
 
 function columnsOf(network: VirtualReport, index: number, run: RunReport): CurveColumns {
   const { step, seconds } = network.runs[index]!;
@@ -65,7 +82,7 @@ export const virtual: Figure = {
     const xs = curves.flatMap(({ points }) => points.map(({ x }) => x)).filter((x) => x > 0);
     return compose(frame, {
       legend: legendOf(report, groups, frame),
-      statements: [`On ${network.name}, a step computes ${network.compute}.`],
+      statements: [allOn(view, network)],
       panels: [
         {
           height: 340,

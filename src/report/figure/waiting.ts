@@ -3,7 +3,7 @@ import { percent } from './axis.ts';
 import { compose } from './compose.ts';
 import { legendOf, tips } from './curve.ts';
 import { type Figure, groupsOf, styleOf } from './figure.ts';
-import { networkChoice, networkOf } from './virtual.ts';
+import { allOn, networkChoice, networkOf } from './virtual.ts';
 
 export const waiting: Figure = {
   id: 'network-waiting',
@@ -26,7 +26,7 @@ export const waiting: Figure = {
     );
     return compose(frame, {
       legend: legendOf(report, groups, frame),
-      statements: [`On ${network.name}, a step computes ${network.compute}.`],
+      statements: [allOn(view, network)],
       panels: [
         {
           height: 280,
