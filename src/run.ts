@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { type BackendChoice, type BackendName, backendVersion, chooseBackend, keepBackend } from './backends.ts';
 import { follow, lead } from './engine/briefing.ts';
+import { withComputeTime } from './engine/compute-time.ts';
 import { callThreads } from './engine/crew.ts';
 import { train } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
@@ -35,7 +36,7 @@ export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
 /** A new run from beginning to end. */
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
   const { root, world = alone, launch } = options;
-  yield* carry(experiment, options, async () => {
+  yield* carry(experiment, options, async (experiment) => {
     const backend = await chooseBackend(options.backend);
     const workers = workersFor(experiment.replicas, options.workers, world.place);
     const machine = machineContext(workers, { name: backend, version: await backendVersion(backend) }, world);
@@ -55,15 +56,16 @@ export async function* resume(run: Run, options: Omit<RunOptions, 'root'>): Asyn
  * are made from the store alone. Ranks other than 0 train their replicas and leave the store to rank 0.
  */
 async function* carry(
-  experiment: Experiment,
+  given: Experiment,
   { world = alone, ...options }: Omit<RunOptions, 'root'>,
-  open: () => Promise<{ readonly run: Run; readonly backend: BackendName }>,
+  open: (experiment: Experiment) => Promise<{ readonly run: Run; readonly backend: BackendName }>,
 ): AsyncGenerator<Progress> {
-  callThreads(workersFor(experiment.replicas, options.workers, world.place));
-  const prepared = await prepare(experiment, world);
+  callThreads(workersFor(given.replicas, options.workers, world.place));
+  const prepared = await prepare(given, world);
+  const experiment = await withComputeTime(given, prepared, world, options.backend);
   const engine = { ...options, place: world.place };
   if (world.rank > 0) return yield* train(experiment, prepared, { ...engine, ...(await follow(world, experiment)) });
-  const { run, backend } = await open();
+  const { run, backend } = await open(experiment);
   const startedAt = performance.now();
   const live = new LiveLog(run.folder);
   await writeHistory(run.folder, run.database);

@@ -3,7 +3,7 @@ import { differenceIn, isClear } from '../report/difference.ts';
 import { hasFinal, targetText } from '../report/evidence.ts';
 import type { Comparison, Correlation, Estimate, Group, Report } from '../report/report.ts';
 import { finalOf, mergedOf, type ScoreWords, scoreIn } from '../report/score.ts';
-import { inPoints, minus, placementText } from '../report/words.ts';
+import { hasRow, inPoints, minus, placementText } from '../report/words.ts';
 import { bytes, number } from './print.ts';
 import { duration } from './progress.ts';
 
@@ -218,10 +218,9 @@ function networkTimes({ comparisons, groups, networks }: Report): Section[] {
         {
           title: `Time to a test accuracy on ${name}, ${comparison.label}`,
           headers: ['implementation', ...targets.map((target) => `${number(100 * target, 3)} %`)],
-          rows: comparison.groups.map((index) => [
-            groups[index]!.name,
-            ...targets.map((_, target) => cell(index, target)),
-          ]),
+          rows: comparison.groups
+            .filter((index) => hasRow(networks, network, index))
+            .map((index) => [groups[index]!.name, ...targets.map((_, target) => cell(index, target))]),
           legend: `virtual time · sent by one replica · times the fastest; a step computes ${compute}${placed}`,
         },
       ];

@@ -1,3 +1,4 @@
+import { choiceText, networkChoices } from '../report/choice.ts';
 import type { Observation, Report } from '../report/report.ts';
 import { table, wrap } from './print.ts';
 import { type Section, sectionsOf } from './report-sections.ts';
@@ -54,10 +55,14 @@ export function reportText(report: Report, width: number): string {
       ...indented(`Criterion: ${observation.criterion}`),
     ].join('\n'),
   );
+  const choices = networkChoices(report).map(choiceText);
   const notes = report.notes.map((note) => wrap(`- ${note}`, width, '  '));
   return [
     wrap(report.title, width),
     ...sections,
+    ...(choices.length > 0
+      ? [['What to use on each network', '', ...choices.map((text) => wrap(`- ${text}`, width, '  '))].join('\n')]
+      : []),
     ['Claims of the paper', '', ...observations, ...open.map((line) => wrap(`- ${line}`, width, '  '))].join('\n'),
     ...(notes.length > 0 ? [['Notes', '', ...notes].join('\n')] : []),
   ].join('\n\n');
@@ -76,6 +81,7 @@ export function reportMarkdown(report: Report): string {
       ...(legend === '' ? [] : ['', `*${legend}*`]),
     ].join('\n'),
   );
+  const choices = networkChoices(report).map(choiceText);
   const { told, open } = answered(report);
   const observations = told.map((observation) =>
     [
@@ -89,6 +95,9 @@ export function reportMarkdown(report: Report): string {
   return [
     `# ${report.title}`,
     ...sections,
+    ...(choices.length > 0
+      ? [['## What to use on each network', '', ...choices.map((text) => `- ${text}`)].join('\n')]
+      : []),
     '## Claims of the paper',
     ...observations,
     ...(open.length > 0 ? [open.map((line) => `- ${line}`).join('\n')] : []),

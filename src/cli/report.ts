@@ -69,7 +69,7 @@ export function command(): Command {
         throw new UserError('--compute is for networks', { hint: 'say which: --network 10gbe --compute 20ms' });
       if (options.placement !== undefined && options.network === undefined)
         throw new UserError('--placement is for networks', { hint: 'say which: --network aws --placement fastest' });
-      const networks = options.network === undefined ? [] : findNetworks(options.network, options.placement);
+      const networks = options.network === undefined ? undefined : findNetworks(options.network, options.placement);
       const report = await buildReport(runs, { ...options, networks });
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);

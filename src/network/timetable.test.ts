@@ -152,6 +152,40 @@ describe('exponential compute times on a free network', () => {
   });
 });
 
+describe('the same with 1008 replicas', () => {
+  const [n, steps, from] = [1008, 2400, 1000];
+  const drawn = Array.from({ length: steps }, (_, t) =>
+    Float64Array.from({ length: n }, (_, i) => Math.round(-1e9 * Math.log(1 - new Random(2, 'test', i, t).uniform()))),
+  );
+  const free = buildNetwork({ kind: 'uniform', latency: '0ns', rate: '1TB/s', sharing: 'none' }, n);
+
+  /** Mean over the replicas, from the step at which the start no longer shows. */
+  function perStep(sources: Sources, pattern: Pattern): number {
+    const timetable = new Timetable(free, (i, t) => drawn[t]![i]!);
+    const mean = () => timetable.state.finished.reduce((sum, time) => sum + time, 0) / n;
+    let first = 0;
+    for (let t = 0; t < steps; t++) {
+      timetable.step(t, pattern, () => sources);
+      if (t === from) first = mean();
+    }
+    return (mean() - first) / 1e9 / (steps - 1 - from);
+  }
+
+  it.each([
+    ['directed ring', directedRing(n), 2],
+    ['ring', ring(n), 2.39],
+    ['exponential', sourcesOf('exponential', n), 4.15],
+  ])('%s', (_, sources, expected) => {
+    expect(Math.abs(perStep(sources, gossipPattern(0)) - expected)).toBeLessThan(0.02);
+  });
+
+  it('with a barrier each step waits for the slowest of all, H_n = 7.4934', () => {
+    // The largest of 1008 varies by 1.28 from step to step.
+    const nobody = Array.from({ length: n }, () => []);
+    expect(Math.abs(perStep(nobody, allReducePattern(0)) - 7.4934)).toBeLessThan((3 * 1.28) / Math.sqrt(steps - from));
+  });
+});
+
 const regions = ['Oregon', 'Virginia', 'Ohio', 'Tokyo', 'Seoul', 'London', 'Frankfurt', 'Ireland'];
 
 describe('eight cloud regions, compute 10 ms, 407,080 bytes around a directed ring', () => {
@@ -192,6 +226,8 @@ describe('models of the paper', () => {
     // Later steps hide the latency: a port carries what is ready first.
     expect(ms(peak, ring(1008), resnet50)).toBeGreaterThan(8.889);
     expect(ms(peak, ring(1008), resnet50)).toBeLessThanOrEqual(8.8991);
+    const [all] = finishes(buildNetwork(peak, 1008), sourcesOf('complete', 1008), () => 0, gossipPattern(resnet50), 1);
+    expect(Math.max(...all!) / 1e9).toBeCloseTo(26.7, 1);
   });
 });
 

@@ -15,14 +15,14 @@ import { observe } from './observe.ts';
 import type { Report, RunReport } from './report.ts';
 import { type Member, runReport } from './run.ts';
 import { describe, differences, subjectOf, taskOf } from './settings.ts';
-import { commonCompute, elsewhereNotes, virtualReport } from './virtual.ts';
+import { commonCompute, elsewhereNotes, networksOf, virtualReport } from './virtual.ts';
 
 export interface ReportOptions {
   /** Runs of different tasks in one report; each task is compared by itself. */
   readonly mixed?: boolean | undefined;
   /** With runs that are going on, as far as they are: what the live file in a folder tells, undefined if there is none. */
   readonly live?: ((folder: string) => Live | undefined) | undefined;
-  /** Networks that the runs are timed on, and the time of a step there; by default what the runs took on their own machine. */
+  /** Networks that the runs are timed on, by default those that they were trained on; and the time of a step there, by default what runs or networks say, or what the runs took on their own machine. */
   readonly networks?: readonly NamedNetwork[] | undefined;
   readonly compute?: string | undefined;
 }
@@ -50,7 +50,7 @@ export async function buildReport(given: readonly Run[], options: ReportOptions 
   const runs = parts.flatMap((part, group) => part.members.map((member) => runReport(member, group)));
   const comparisons = comparisonsOf(sets, parts, { runs, groups }, notes);
   const scaling = scalingOf(groups);
-  const networks = (options.networks ?? []).map((found) =>
+  const networks = (options.networks ?? networksOf(runs.map(({ experiment }) => experiment))).map((found) =>
     virtualReport(found, commonCompute(members, options.compute), parts, percents),
   );
   return {

@@ -27,11 +27,11 @@ export interface Report {
   /** Every implementation over the number of replicas; empty with one scale. */
   readonly scaling: readonly Scaling[];
   readonly observations: readonly Observation[];
-  /** The same runs on networks that were asked for. */
+  /** The same runs on networks that were asked for, or that they were trained on. */
   readonly networks: readonly VirtualReport[];
 }
 
-/** Stored runs on a network: their virtual times. */
+/** Stored runs on a network: their virtual times. Runs that learn by time and were trained on another network have none there. */
 export interface VirtualReport {
   readonly name: string;
   /** The time of a step on its devices. */
@@ -68,6 +68,7 @@ export interface RetimedGroup {
     readonly accuracy: number;
     readonly seconds: Estimate | null;
     readonly sentBytes: Estimate | null;
+    readonly steps: Estimate | null;
     readonly runs: number;
   }[];
 }

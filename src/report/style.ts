@@ -88,6 +88,8 @@ td.best{font-weight:700}
 td.better{font-weight:600;color:var(--good)}
 td.worse{font-weight:600;color:var(--bad)}
 tbody tr:hover>*{background:var(--shade)}
+.choices{padding-left:1.1em;margin:.4rem 0 1rem;max-width:95ch}
+.choices li{margin:.35em 0}
 .hint{color:var(--muted);font-size:.86rem;max-width:95ch;margin:.6rem 0 0}
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,620px),1fr));grid-auto-flow:dense;gap:18px}
 .figures figure{margin:0;min-width:0;display:flex;flex-direction:column}

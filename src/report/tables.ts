@@ -1,4 +1,6 @@
 import { bytes, number } from '../base/format.ts';
+import { timeText } from '../network/text.ts';
+import { networkChoices } from './choice.ts';
 import { clearlyBest, differenceIn, isClear } from './difference.ts';
 import { hasFinal, targetText } from './evidence.ts';
 import { seconds, short, tick } from './figure/axis.ts';
@@ -9,7 +11,7 @@ import { html, Markup } from './markup.ts';
 import type { Comparison, Estimate, Group, Report } from './report.ts';
 import { finalOf, mergedOf, type ScoreWords, scoreIn, scoreOfAll } from './score.ts';
 import { plainDocument } from './still.ts';
-import { placementText } from './words.ts';
+import { hasRow, placementText } from './words.ts';
 
 export const dash = '–';
 const known = (estimate: Estimate | null, show: (value: number) => string) =>
@@ -156,7 +158,8 @@ export function networkTimes(report: Report): Markup | string {
       .slice(0, 1)
       .flatMap(({ groups: timed }) => timed[members[0]!]!.reached.map(({ accuracy }) => percentOf(accuracy)));
     if (targets.length === 0) return [];
-    const rows = networks.flatMap(({ name, groups: timed }) => {
+    const rows = networks.flatMap((network) => {
+      const { name, groups: timed } = network;
       const least = targets.map((_, target) =>
         Math.min(...members.map((group) => timed[group]!.reached[target]!.seconds?.mean ?? Number.POSITIVE_INFINITY)),
       );
@@ -166,15 +169,17 @@ export function networkTimes(report: Report): Markup | string {
           if (time === null)
             return html`<td colspan="2" class="never">${elsewhere ? 'not timed here' : 'not reached'}</td>`;
           const best = time.mean === least[target];
-          return html`<td${new Markup(best ? ' class="best"' : '')}>${seconds(time.mean)}<small>${short(time.mean / least[target]!)} ×</small></td><td>${known(sentBytes, bytes)}</td>`;
+          return html`<td${new Markup(best ? ' class="best"' : '')}>${timeText(1e9 * time.mean, 3)}<small>${short(time.mean / least[target]!)} ×</small></td><td>${known(sentBytes, bytes)}</td>`;
         });
       const heading = html`<tr class="scale"><th colspan="${1 + 2 * targets.length}" scope="colgroup">${name}</th></tr>`;
       return [
         heading,
-        ...members.map(
-          (group) =>
-            html`<tr><th scope="row">${mark(report, groups[group]!.name)} ${groups[group]!.name}</th>${cells(group)}</tr>`,
-        ),
+        ...members
+          .filter((group) => hasRow(networks, network, group))
+          .map(
+            (group) =>
+              html`<tr><th scope="row">${mark(report, groups[group]!.name)} ${groups[group]!.name}</th>${cells(group)}</tr>`,
+          ),
       ];
     });
     const name = `Time to an accuracy on networks, ${label}`;
@@ -186,14 +191,18 @@ export function networkTimes(report: Report): Markup | string {
     ];
   });
   if (tables.length === 0) return '';
-  const compute = networks.map((network) => `${network.name} ${network.compute}`).join(', ');
+  const times = new Set(networks.map((network) => network.compute));
+  const compute =
+    times.size === 1 ? [...times][0] : networks.map((network) => `${network.name} ${network.compute}`).join(', ');
   const gains = networks.flatMap((network) => {
     const text = placementText(network, groups);
     return text === '' ? [] : [`${network.name}: ${text}`];
   });
   const placed =
     gains.length === 0 ? '' : ` A step of plain gossip with devices as listed, instead of placed: ${gains.join('; ')}.`;
-  return html`<section aria-labelledby="networks"><h2 id="networks">Time to an accuracy on networks</h2>${tables}
+  return html`<section aria-labelledby="networks"><h2 id="networks">Time to an accuracy on networks</h2>
+<ul class="choices">${networkChoices(report).map(({ network, accuracy, name, why }) => html`<li><b>${network}</b>: ${mark(report, name)} <b>${name}</b> is first to ${percentOf(accuracy)}, after ${why}.</li>`)}</ul>
+${tables}
 <p class="hint">The same runs, timed on each network without training again: virtual time at the first evaluation that reaches the accuracy, times the fastest on that network, and bytes sent by one replica.
 Bold is the fastest. Compute time of a step: ${compute}.${placed}</p></section>`;
 }

@@ -1,14 +1,14 @@
 import { factsOf } from '../algorithm/facts.ts';
 import { quantile } from '../base/statistics.ts';
 import { learningFollowsTime } from '../experiment/faults.ts';
-import { devicesFor, type NamedNetwork } from '../experiment/network.ts';
+import type { NamedNetwork } from '../experiment/network.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { estimate } from '../metric/estimate.ts';
 import { hitsAt, reaches } from '../metric/hits.ts';
 import { ownTimes } from '../metric/own-time.ts';
 import { atEvaluations, spending } from '../metric/reach.ts';
 import { type Retimed, retime } from '../metric/retime.ts';
-import type { DeviceSettings } from '../network/devices.ts';
+import { type DeviceSettings, devicesOf, toMeasure } from '../network/devices.ts';
 import { type NetworkSettings, resolvedNetwork } from '../network/network.ts';
 import { timeText } from '../network/text.ts';
 import { nanoseconds } from '../network/units.ts';
@@ -30,9 +30,28 @@ function computeNsOf({ run, series }: Member): number {
   return 1e6 * each * quantile(series.steps.computeMs, 0.5);
 }
 
-/** The time of a step that all runs are given, so that they differ by their messages alone: the median of the runs, or what is said. */
-export function commonCompute(members: readonly Member[], given: string | undefined): string {
-  return given ?? `${Math.round(quantile(members.map(computeNsOf), 0.5))}ns`;
+/** The time of a step that was asked for, and what it is where neither the network nor the run says it. */
+interface ComputeTime {
+  readonly given: string | undefined;
+  readonly common: string;
+}
+
+/** All runs are given the same time, the median of the runs, so that they differ by their messages alone. */
+export const commonCompute = (members: readonly Member[], given: string | undefined): ComputeTime => ({
+  given,
+  common: `${Math.round(quantile(members.map(computeNsOf), 0.5))}ns`,
+});
+
+const timeKeys = ['compute', 'perSample', 'factor', 'measured'];
+const entriesOf = (devices: object, isTime: boolean) =>
+  Object.fromEntries(Object.entries(devices).filter(([key]) => timeKeys.includes(key) === isTime));
+
+/** What the replicas of a run compute on: as the network says, or else as the run does. */
+function devicesIn({ run }: Member, found: NamedNetwork, { given, common }: ComputeTime): DeviceSettings {
+  const own: DeviceSettings = run.experiment.devices ?? {};
+  const times = [found.devices, toMeasure(own) ? {} : own, { compute: common }].map((each) => entriesOf(each, true));
+  const time = given === undefined ? times.find((each) => Object.keys(each).length > 0)! : { compute: given };
+  return devicesOf({ ...entriesOf(own, false), ...entriesOf(found.devices, false) }, time);
 }
 
 function retimedRun(member: Member, retimed: Retimed, drawn: boolean): RetimedRun {
@@ -57,10 +76,12 @@ interface World {
   readonly devices: DeviceSettings;
 }
 
+const sorted = (settings: object) => Object.entries(settings).sort(([a], [b]) => (a < b ? -1 : 1));
+
 /** The network and devices without their names, as text. */
 function worldText({ network, devices }: World): string {
   const { name: _, ...resolved } = resolvedNetwork(network);
-  return JSON.stringify([resolved, devices]);
+  return JSON.stringify([sorted(resolved), sorted(devices)]);
 }
 
 /** Undefined if learning followed time, on another network: there it would have been another run. */
@@ -85,39 +106,50 @@ export function elsewhereNotes(
 ): string[] {
   return parts.flatMap(({ counted, experiment: { network, devices } }, index) => {
     const foreign = networks.filter(({ groups }) => groups[index]!.elsewhere).map(({ name }) => name);
-    if (foreign.length === 0) return [];
+    // One that is shown on its own network needs no excuse on others.
+    if (foreign.length === 0 || foreign.length < networks.length) return [];
     const seconds = counted.map(({ run, series }) => onItsOwn(run.experiment, series).seconds.at(-1));
     const whole = estimate(seconds);
     const where = network!.name ?? `a ${network!.kind} network`;
     const took =
       whole === null
         ? ''
-        : ` It took ${timeText(1e9 * whole.mean, 3)} on its own, ${where}, where ${computeText(devices!)}.`;
+        : ` It took ${timeText(1e9 * whole.mean, 3)} on its own, ${where}, where a step computes ${stepText(devices!)}.`;
     return [
-      `${names[index]} cannot be timed on ${list(foreign)}: who averages with whom follows from the time, so there it would be another run; train it there, as in --set network=${foreign[0]}.${took}`,
+      `${names[index]} cannot be timed on ${list(foreign)}: what it learns follows from the time, so there it would be another run; train it there, as in --set network=${foreign[0]}.${took}`,
     ];
   });
 }
 
-const computeText = ({ compute, perSample, measured }: DeviceSettings): string =>
-  compute === undefined
-    ? `each sample of a step computes ${timeText(nanoseconds(perSample!))}`
-    : `a step computes ${timeText(nanoseconds(measured ?? compute))}`;
+/** The time of a step as people read it. */
+function stepText({ compute, perSample, measured, factor = 1 }: DeviceSettings): string {
+  if (compute === undefined) return `${timeText(nanoseconds(perSample!))} per sample`;
+  return timeText(factor * nanoseconds(measured ?? compute));
+}
+
+/** The networks that runs were trained on, each once. */
+export function networksOf(experiments: readonly Experiment[]): readonly NamedNetwork[] {
+  const found = new Map<string, NamedNetwork>();
+  for (const { network } of experiments) {
+    if (network === undefined) continue;
+    const { name = network.kind } = network as { readonly name?: string; readonly kind: string };
+    found.set(worldText({ network, devices: {} }), { name, network, devices: {} });
+  }
+  return [...found.values()];
+}
 
 /** All runs of the groups on one network. */
 export function virtualReport(
   found: NamedNetwork,
-  compute: string,
+  compute: ComputeTime,
   parts: readonly Seeds[],
   targets: (part: number) => readonly number[],
 ): VirtualReport {
-  const devices = devicesFor(
-    found,
-    found.devices.compute === undefined && found.devices.perSample === undefined ? { compute } : {},
-  );
+  const { network } = found;
+  const devices = (member: Member) => devicesIn(member, found, compute);
   const runs: RetimedRun[] = [];
   const groups = parts.map((part, index): RetimedGroup => {
-    const timed = part.members.map((member) => timesOn(member, { network: found.network, devices }));
+    const timed = part.members.map((member) => timesOn(member, { network, devices: devices(member) }));
     runs.push(
       ...part.members.map((member, place) => {
         const retimed = timed[place];
@@ -139,26 +171,25 @@ export function virtualReport(
           accuracy: percent / 100,
           seconds: estimate(costs.map(({ seconds }) => seconds)),
           sentBytes: estimate(costs.map(({ sentBytes }) => sentBytes)),
+          steps: estimate(costs.map(({ steps }) => steps)),
           runs: costs.length,
         };
       }),
     };
   });
-  return {
-    name: found.name,
-    compute: devices.compute === undefined ? `${devices.perSample} per sample` : timeText(nanoseconds(devices.compute)),
-    runs,
-    groups,
-  };
+  const here = parts.filter((_, index) => !groups[index]!.elsewhere);
+  const texts = here.flatMap(({ members }) => members.map((member) => stepText(devices(member))));
+  return { name: found.name, compute: [...new Set(texts)].join(' or '), runs, groups };
 }
 
-/** Seconds and bytes at the first evaluation that reaches so many percent; nothing if none does. */
-function costOn(percent: number, { series }: Member, retimed: Retimed): { seconds: number; sentBytes: number }[] {
+/** Seconds, bytes and steps at the first evaluation that reaches so many percent; nothing if none does. */
+function costOn(percent: number, { series }: Member, retimed: Retimed) {
   const first = series.evaluations.step.findIndex((_, index) => {
     const hits = hitsAt(series, index);
     return hits !== undefined && reaches(hits, percent);
   });
   if (first < 0) return [];
   const at = (spent: Float64Array) => atEvaluations(series, spent)[first]!;
-  return [{ seconds: at(retimed.seconds), sentBytes: at(spending(series).sentBytes) }];
+  const steps = series.evaluations.step[first]!;
+  return [{ seconds: at(retimed.seconds), sentBytes: at(spending(series).sentBytes), steps }];
 }

@@ -32,3 +32,7 @@ export const placementText = ({ groups: timed }: VirtualReport, groups: readonly
   timed
     .flatMap(({ asListed }, index) => (asListed === null ? [] : [`${groups[index]!.name} ${number(asListed, 3)} ×`]))
     .join(', ');
+
+/** Whether a group has a row on a network: one that is timed on another of them has none where it is not. */
+export const hasRow = (networks: readonly VirtualReport[], { groups }: VirtualReport, index: number): boolean =>
+  !groups[index]!.elsewhere || networks.every((other) => other.groups[index]!.elsewhere);

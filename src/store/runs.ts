@@ -7,6 +7,7 @@ import { readLock, writeLock } from '../base/lock.ts';
 import { checkpointsIn, rewindCheckpoints } from '../engine/checkpoint.ts';
 import type { EndEvent } from '../engine/event.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { toMeasure } from '../network/devices.ts';
 import type { MachineContext } from './context.ts';
 import type { EventStore } from './database.ts';
 import { filesToKeep, keepFiles, withCopies } from './files.ts';
@@ -208,13 +209,21 @@ export function standing(
   const wanted = identityOf(experiment);
   // Names of folders are not relied on: those of other versions were made from other settings.
   const ids = existsSync(root) ? foldersIn(root).filter((id) => id.startsWith(`${experiment.name}-`)) : [];
-  const runs = ids.filter((id) => is(wanted, root, id)).map((id) => at(root, id, experiment));
+  const runs = ids
+    .filter((id) => is(wanted, root, id))
+    .map((id) => at(root, id, asMeasured(experiment, join(root, id))));
   const order: readonly Status[] = ['complete', 'diverged', 'running', 'stopped', 'interrupted'];
   return runs
     .filter(counts)
     .map((run) => ({ run, status: statusOf(run) }))
     .sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || stepsKept(b.run) - stepsKept(a.run))[0];
 }
+
+/** What was measured when a run began is stored with it. */
+const asMeasured = (experiment: Experiment, folder: string): Experiment =>
+  experiment.devices !== undefined && toMeasure(experiment.devices)
+    ? { ...experiment, devices: experimentIn(folder).devices }
+    : experiment;
 
 /** A run that cannot be read is in the way only if its name says that it is the one. */
 function is(wanted: string, root: string, id: string): boolean {

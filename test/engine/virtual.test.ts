@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -7,7 +7,7 @@ import type { Event } from '../../src/engine/event.ts';
 import { resolve } from '../../src/experiment/experiment.ts';
 import { retime } from '../../src/metric/retime.ts';
 import type { RunSeries } from '../../src/metric/series.ts';
-import { type Outcome, outcomeOf, small } from './runs.ts';
+import { dbench, type Outcome, outcomeOf, small } from './runs.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -112,6 +112,18 @@ it('where replicas average in pairs, a step ends with its last exchange; its lin
   }
   const bytes = sum(linksIn(outcome).flatMap((links) => links.bytes));
   expect(bytes).toBe(small.replicas * sum(outcome.steps.map(({ sentBytes }) => sentBytes)));
+});
+
+it('a time that is measured is stored with the run, which is found again and not measured anew', async () => {
+  const settings = { ...small, epochs: 1, network: 'lan', devices: { compute: 'measured', factor: 3 } };
+  writeFileSync(join(folder, 'measured.json'), JSON.stringify(settings));
+  const args = ['run', 'measured.json', '--continue', '--json'];
+  const [first] = JSON.parse((await dbench(args, folder)).stdout);
+  const stored = JSON.parse(readFileSync(join(folder, 'runs', first.id, 'experiment.json'), 'utf8'));
+  expect(stored.devices).toEqual({ ...settings.devices, measured: expect.stringMatching(/^\d+ns$/) });
+  const [step] = stored.devices.measured.split('ns');
+  expect(first.virtualSeconds).toBeGreaterThan((3 * step * first.steps) / 1e9);
+  expect(JSON.parse((await dbench(args, folder)).stdout)).toEqual([first]);
 });
 
 describe('until', () => {

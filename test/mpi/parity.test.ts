@@ -13,12 +13,13 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** What threads give, computed once. */
-const onThreads = new Map<string, Promise<Record<string, string>>>();
-function threadsOf(args: readonly string[]): Promise<Record<string, string>> {
+const onThreads = new Map<string, ReturnType<typeof dbench>>();
+function endedOnThreads(args: readonly string[]): ReturnType<typeof dbench> {
   const key = args.join(' ');
-  if (!onThreads.has(key)) onThreads.set(key, dbench(args, folder).then(shasOf));
+  if (!onThreads.has(key)) onThreads.set(key, dbench(args, folder));
   return onThreads.get(key)!;
 }
+const threadsOf = async (args: readonly string[]) => shasOf(await endedOnThreads(args));
 
 /** The quickstart, four steps long: two epochs, so that Ada changes its neighbours. */
 const quickstart = [
@@ -50,11 +51,13 @@ describe('the quickstart gives the bits of threads', () => {
     });
 });
 
-/** What the quickstart has not: topologies that change, weights that differ, consensus control, state, uneven blocks of replicas. */
+/** What the quickstart has not: topologies that change, weights that differ, consensus control, state, uneven blocks of replicas, virtual time. */
 const variants = {
   ...small,
   replicas: 13,
   epochs: 2,
+  network: 'aws',
+  devices: { compute: '5ms', noise: { kind: 'lognormal' } },
   compare: [
     { name: 'one-peer', topology: { kind: 'one-peer-exponential' } },
     // More rounds than plans are kept.
@@ -68,6 +71,8 @@ const variants = {
       probes: { distance: false },
       evaluation: { merged: false },
     },
+    // Rank 0 measures for all.
+    { name: 'measured', devices: { compute: 'measured' } },
     { name: 'control', consensus: { kind: 'adaptive', scale: 0.5 } },
     { name: 'critical', consensus: { kind: 'critical', fraction: 0.05 } },
     { name: 'combine-first', algorithm: { kind: 'dpsgd', order: 'combine-then-adapt', finalMerge: true } },
@@ -98,8 +103,19 @@ describe('so does everything else', () => {
       const args = ['compare', 'variants.yaml', '--json'];
       const found = await dbench([...args, ...options], folder, mpirun(library, ranks));
       expect(shasOf(found)).toEqual(await threadsOf(args));
+      const times = timesIn(found);
+      expect(times.every(([, seconds]) => seconds! > 0)).toBe(true);
+      expect(times.filter(([name]) => name !== 'measured')).toEqual(
+        timesIn(await endedOnThreads(args)).filter(([name]) => name !== 'measured'),
+      );
     });
 });
+
+/** When the last replica had finished, run by run: noise tells all steps apart. */
+const timesIn = ({ stdout }: { readonly stdout: string }) =>
+  (JSON.parse(stdout) as { name: string; virtualSeconds: number | null }[]).map(
+    ({ name, virtualSeconds }) => [name, virtualSeconds] as const,
+  );
 
 describe('rows that one memory cannot hold', () => {
   const program = fileURLToPath(new URL('./shards.ts', import.meta.url));
