@@ -85,6 +85,21 @@ const variants = {
       learningRate: { base: 0.02 },
     },
     {
+      name: 'come-and-go',
+      network: 'lan',
+      devices: { compute: '10ms' },
+      faults: {
+        wait: { kind: 'timeout', time: '20ms' },
+        loss: { kind: 'keep', probability: 0.2 },
+        churn: { kind: 'onOff', on: '100ms', off: '50ms', noticed: '5ms' },
+      },
+    },
+    {
+      name: 'running-sums',
+      algorithm: { kind: 'robust-push-sum' },
+      faults: { loss: { kind: 'keep', probability: 0.3 }, churn: { kind: 'onOff', on: 10, off: 3, back: 'own' } },
+    },
+    {
       name: 'batch-norm',
       model: { kind: 'resnet20' },
       data: { ...small.data, shape: [3, 8, 8], train: 104 },
