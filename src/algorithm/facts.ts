@@ -20,6 +20,8 @@ export interface AlgorithmFacts {
   readonly survivesLoss: boolean;
   /** Whether replicas average in pairs, each when it has computed: then learning follows time, and a run needs a network. */
   readonly asynchronous: boolean;
+  /** Replicas that are servers, the last ones: they have no data, the topology is theirs, and they are the model. */
+  readonly servers: number;
   /** What is exchanged, in the order of the step. */
   readonly sent: readonly Sent[];
 }
@@ -59,18 +61,31 @@ export const factsOf = (algorithm: AlgorithmSettings): AlgorithmFacts => planFac
 export function planFacts(plan: Plan): AlgorithmFacts {
   const stages = flatStages(plan.stages);
   const kinds = new Set(stages.map(({ do: kind }) => kind));
+  const servers = plan.method.hasServers ? plan.scalars.servers! : 0;
   return {
     usesTopology: kinds.has('mix') || kinds.has('send') || kinds.has('evolve'),
     usesOptimizer: kinds.has('direction'),
     compresses: kinds.has('send'),
     keepsReplicasEqual: plan.equal.has(plan.modelRow),
-    controllable: stages.some(
-      (stage) => stage.do === 'mix' && stage.by === 'W' && stage.from === 'x' && stage.into === 'x',
-    ),
-    survivesLoss: Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
+    controllable:
+      servers === 0 &&
+      stages.some((stage) => stage.do === 'mix' && stage.by === 'W' && stage.from === 'x' && stage.into === 'x'),
+    servers,
+    survivesLoss: servers === 0 && Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
     asynchronous: plan.asynchronous !== undefined,
     sent: exchangesIn(plan),
   };
+}
+
+/** How many replicas have data: all, or the clients, who come first. */
+export const trainersOf = ({ algorithm, replicas }: Crowd): number => replicas - factsOf(algorithm).servers;
+
+/** How many replicas the topology connects: all, or the servers. */
+export const peersOf = ({ algorithm, replicas }: Crowd): number => factsOf(algorithm).servers || replicas;
+
+interface Crowd {
+  readonly algorithm: AlgorithmSettings;
+  readonly replicas: number;
 }
 
 /** The names of what a replica keeps besides x. */

@@ -6,7 +6,7 @@ import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
 import { overlaps, pairs, requirePairStep } from './pairs.ts';
 import { stagesOf } from './read.ts';
-import { carriedOver, clockNames, type Sort, type Stage } from './stage.ts';
+import { carriedOver, clockNames, flatStages, isBetween, type Sort, type Stage } from './stage.ts';
 
 /** What a row starts as: zero, the parameters, or random numbers, the same on all replicas. */
 export type Start = 'zero' | 'x' | 'random';
@@ -23,7 +23,8 @@ export type Start = 'zero' | 'x' | 'random';
  * would drift otherwise), pair(x) the mean with one neighbour, which takes it as well, whenever the replica has computed (pairs.ts), A(r) the average with column-stochastic weights, mean(r) the exact mean over all replicas, norm(r) a replica's L2 norm; h += C(r - h) sends a
  * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's
  * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas; if edges are those over which a replica is heard, weight is the share
- * that the sender gives, heard is 1 if the message over it came and 0 if not, share what a replica keeps of itself. Conditions: every H { … } else { … }, first { … }, last { … }.
+ * that the sender gives, heard is 1 if the message over it came and 0 if not, share what a replica keeps of itself. Of a method with servers: W(r) is the average
+ * among them, up(r) what servers have after clients sent them r, down(r) what clients begin their next round with. Conditions: every H { … } else { … }, first { … }, last { … }.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
@@ -45,6 +46,8 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   };
   /** What is probed, evaluated and merged, as a formula; x unless said. */
   readonly model?: string;
+  /** Its setting `servers` says how many replicas, the last ones, have no data: the topology is theirs, and they are the model. */
+  readonly hasServers?: true;
   readonly needs: readonly Need[];
   /** Further scalars that follow from the settings. */
   scalars?(settings: z.output<z.ZodObject<Shape>>): Readonly<Record<string, number>>;
@@ -118,6 +121,11 @@ export function planOf(
     const text = method.step(settings);
     const ofEdges = edges && { names: [...ofEdge, ...Object.keys({ ...edges.rows, ...edges.numbers })], sets };
     const { stages, names } = stagesOf(text, known, ofEdges);
+    if (
+      method.hasServers === undefined &&
+      flatStages(stages).some((stage) => stage.do === 'mix' && isBetween(stage.by))
+    )
+      throw new UserError('up and down are for methods with servers');
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
     const asynchronous = pairs(stages) ? { overlap: overlaps(stages) } : undefined;
     if (asynchronous) requirePairStep(stages);

@@ -14,6 +14,7 @@ import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { hybrid } from './methods/hybrid.ts';
 import { ntkDfl } from './methods/ntk.ts';
+import { parallelServers } from './methods/parallel-servers.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, robustPushSum, sgp } from './methods/push-sum.ts';
@@ -60,6 +61,7 @@ export const methods: readonly Method[] = [
   fedDkd,
   ntkDfl,
   disPfl,
+  parallelServers,
 ] as unknown as readonly Method[];
 
 /** By its name or one of its other names. */

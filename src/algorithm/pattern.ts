@@ -3,6 +3,7 @@ import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
 import { sentBytes } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
+import { isBetween } from './stage.ts';
 import { jacobianBytes, type Sizes, vector } from './traffic.ts';
 
 const floatBytes = 4;
@@ -17,7 +18,7 @@ const floatBytes = 4;
 export function patternOf(
   plan: Plan,
   { actions, scalars }: Pick<StepActions, 'actions' | 'scalars'>,
-  { columns, tensors = [vector(columns)], compressedBytes, answers }: Omit<Sizes, 'replicas' | 'degree'>,
+  { columns, tensors = [vector(columns)], compressedBytes, answers }: Omit<Sizes, 'replicas' | 'degree' | 'degreeBy'>,
 ): Pattern {
   const numbers = new Map<string, number>();
   const row = (name: string) => {
@@ -74,7 +75,8 @@ export function patternOf(
         const share = typeof action.by === 'number' ? plan.sets : 1;
         const whole = action.sort === 'row' ? rowBytes : floatBytes;
         const bytes = (before?.bytes ?? 0) + (parts.get(action.from) ?? whole) / share;
-        work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows] });
+        const between = isBetween(action.by) ? { between: action.by } : {};
+        work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows], ...between });
         received.add(action.into);
         break;
       }

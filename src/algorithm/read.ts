@@ -97,6 +97,8 @@ export function stagesOf(
           case 'A':
           case 'pull':
           case 'pair':
+          case 'up':
+          case 'down':
           case 'over': {
             const [first, set] = of as readonly [Formula, Formula?];
             if (op === 'over' && set === undefined) fail('over is for methods that say which edges they use');

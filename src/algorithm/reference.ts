@@ -1,11 +1,12 @@
 import { evaluate } from '../base/formula.ts';
 import { Random } from '../base/random.ts';
+import type { Between } from '../topology/cohort.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { edgeName } from './edges.ts';
 import type { TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
-import { holdsAt, type Stage, stagesAt } from './stage.ts';
+import { holdsAt, isBetween, type Stage, stagesAt } from './stage.ts';
 
 /** A method's stages on float64 arrays: slow, plain, and the oracle of the engine. Not part of the package. */
 
@@ -19,6 +20,9 @@ export interface Problem {
   /** W of the t-th averaging, and its column-stochastic form. */
   weights(t: number): Matrix;
   columns?(t: number): Matrix;
+  /** Between servers and clients after the t-th round, and who trains in it. */
+  between?(by: Between, t: number): Matrix;
+  trains?(replica: number, t: number): boolean;
   readonly edges?: EdgeSets;
   /** Whether the message of a set's edge comes, in the t-th averaging; always unless said. */
   heard?(t: number, set: number, replica: number): boolean;
@@ -95,8 +99,10 @@ export function interpret(
       case 'direction':
         rows.set(
           stage.into,
-          each(
-            (i) => problem.direction?.(i, row(stage.gradient)[i]!, row('x')[i]!, t) ?? row(stage.gradient)[i]!.slice(),
+          each((i) =>
+            problem.trains?.(i, gossips) === false
+              ? new Float64Array(start.length)
+              : (problem.direction?.(i, row(stage.gradient)[i]!, row('x')[i]!, t) ?? row(stage.gradient)[i]!.slice()),
           ),
         );
         return;
@@ -158,7 +164,11 @@ export function interpret(
             );
           return;
         }
-        const given = stage.by === 'A' ? problem.columns!(gossips) : problem.weights(gossips);
+        const given = isBetween(stage.by)
+          ? problem.between!(stage.by, gossips)
+          : stage.by === 'A'
+            ? problem.columns!(gossips)
+            : problem.weights(gossips);
         const matrix = stage.by === 'pull' ? given.map((row, i) => row.map((w, j) => (i === j ? w - 1 : w))) : given;
         if (stage.sort === 'row') rows.set(stage.into, mixed(row(stage.from), matrix));
         else {

@@ -1,4 +1,5 @@
 import { type Formula, namesIn } from '../base/formula.ts';
+import type { Between } from '../topology/cohort.ts';
 import type { When } from './text.ts';
 
 /**
@@ -46,8 +47,9 @@ export type Stage =
       readonly otherwise: readonly Stage[];
     };
 
-/** What a row is mixed with: W, its other forms, or a set of edges, from 1. */
-export type By = 'W' | 'A' | 'pull' | 'pair' | number;
+/** What a row is mixed with: W, its other forms, between servers and clients, or a set of edges, from 1. */
+export type By = 'W' | 'A' | 'pull' | 'pair' | Between | number;
+export const isBetween = (by: By): by is Between => by === 'up' || by === 'down';
 export type Mixed = 'row' | 'number';
 export type Sort = 'row' | 'number' | 'scalar';
 

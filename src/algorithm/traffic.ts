@@ -3,6 +3,7 @@ import { readsOf, type StepActions } from './actions.ts';
 import { sentBytes, type TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
+import type { By } from './stage.ts';
 
 /** What a replica sends in a step, on average over the replicas. */
 export interface Traffic {
@@ -14,6 +15,8 @@ export interface Sizes {
   /** Replicas that take part, and how many others hear a replica on average. */
   readonly replicas: number;
   readonly degree: number;
+  /** The same for each exchange, if they differ. */
+  readonly degreeBy?: ((by: By) => number) | undefined;
   readonly columns: number;
   readonly tensors?: readonly TensorPlace[];
   /** Of a compressed row. */
@@ -79,7 +82,7 @@ export function distanceTraffic(n: number, columns: number, meanKnown: boolean):
 export function trafficOf(
   plan: Plan,
   { actions, scalars }: StepActions,
-  { replicas, degree, columns, tensors = [vector(columns)], compressedBytes, answers }: Sizes,
+  { replicas, degree, degreeBy = () => degree, columns, tensors = [vector(columns)], compressedBytes, answers }: Sizes,
 ): Traffic {
   let [bytes, messages] = [0, 0];
   const scalar = (name: string) => scalars.get(name)!;
@@ -95,11 +98,11 @@ export function trafficOf(
     if (readsOf(action).some((name) => received.has(name))) received.clear();
     if (action.do === 'mix' && !plan.memories.has(action.from)) {
       // Of pairs, one exchange of its own and on average one that another asks for.
-      const told = action.by === 'pair' ? 2 : degree;
-      const heard = typeof action.by === 'number' ? told / plan.sets : told;
+      const hearers = action.by === 'pair' ? 2 : degreeBy(action.by);
+      const heard = typeof action.by === 'number' ? hearers / plan.sets : hearers;
       const whole = (action.sort === 'row' ? columns : 1) * floatBytes;
       bytes += heard * (packed.get(action.from) ?? whole);
-      if (received.size === 0) messages += told;
+      if (received.size === 0) messages += hearers;
       received.add(action.into);
     }
     if (action.do === 'apply') {

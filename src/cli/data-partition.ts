@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { trainersOf } from '../algorithm/facts.ts';
 import { batchCount } from '../data/batch.ts';
 import type { Classification, Text } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
@@ -22,7 +23,7 @@ const range = (values: readonly number[]) => ({
 function distinct(runs: readonly Experiment[]): { run: Experiment; names: string[] }[] {
   const found = new Map<string, { run: Experiment; names: string[] }>();
   for (const run of runs) {
-    const key = JSON.stringify([run.data, run.replicas, run.seed, run.batch, tokensOf(run.model)]);
+    const key = JSON.stringify([run.data, trainersOf(run), run.seed, run.batch, tokensOf(run.model)]);
     const same = found.get(key);
     if (same === undefined) found.set(key, { run, names: [run.name] });
     else same.names.push(run.name);
@@ -183,7 +184,7 @@ export function partitionCommand(): Command {
         data: run.data.kind,
         partition: run.data.partition,
         seed: run.seed,
-        replicas: run.replicas,
+        replicas: trainersOf(run),
         batch: run.batch,
         ...dealt,
       }));

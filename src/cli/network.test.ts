@@ -52,6 +52,34 @@ it('compares all topologies on a network, and a topology on all networks', async
   await expect(printed('compare', '-n', '8', ...model)).rejects.toThrow(/what stays the same/);
 });
 
+it('times rounds of servers and clients, and places replicas', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'dbench-network-')), 'six.yaml');
+  writeFileSync(
+    path,
+    'network: { kind: uniform, latency: 100ms, rate: 1GB/s }\ndevices: { compute: 1s, each: [1, 2, 3, 4, 5, 6, 1, 1] }\n',
+  );
+  const of = async (scheduler: string) => {
+    const algorithm = `{ kind: parallel-servers, servers: 2, carry: false, scheduler: { kind: ${scheduler} } }`;
+    const given = [
+      '-n',
+      '8',
+      '--topology',
+      'complete',
+      '--parameters',
+      '250000000',
+      '--algorithm',
+      algorithm,
+      '--json',
+    ];
+    return JSON.parse(await printed('time', path, ...given)).stepNs / 1e9;
+  };
+  // 8.2 s until the slower server has all, and 1 s for what the other server sends, which passes its port after that.
+  expect(await of('least-loaded')).toBeCloseTo(9.2, 9);
+  expect(await of('all')).toBeGreaterThan(13.2);
+  const text = await printed('time', 'aws', '-n', '5', ...model, '--placement', 'fastest');
+  expect(text).toMatch(/plain gossip .* less than .* as listed \(best of all orders\)/);
+});
+
 it('refuses what cannot be timed', async () => {
   await expect(printed('time', '10gbe', '-n', '8', '--parameters', '10')).rejects.toThrow(/time of a step is missing/);
   await expect(printed('time', '10gbe', '-n', '8', '--compute', '1ms')).rejects.toThrow(/size of the model is missing/);

@@ -17,6 +17,7 @@ import { presets } from '../network/presets.ts';
 import { steadyPairs } from '../network/queue.ts';
 import { type Course, criticalCycle, type Steady, steadyState } from '../network/steady.ts';
 import { rateText, timeText } from '../network/text.ts';
+import type { Between } from '../topology/cohort.ts';
 import { contraction, pairContraction } from '../topology/contraction.ts';
 import { mostReplicas } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
@@ -156,10 +157,11 @@ function sentPerStep({ pattern, patternPeriod, hearing, hearingPeriod }: Course,
   let total = 0;
   let gossip = 0;
   for (let t = 0; t < steps; t++) {
-    const edges = hearing(gossip).reduce((sum, row) => sum + row.length, 0);
+    const edges = (between?: Between) => hearing(gossip, between).reduce((sum, row) => sum + row.length, 0);
     const { work } = pattern(t);
     for (const each of work) {
-      if (each.do === 'gossip' || each.do === 'tell') total += (each.bytes * edges) / n;
+      if (each.do === 'gossip') total += (each.bytes * edges(each.between)) / n;
+      if (each.do === 'tell') total += (each.bytes * edges()) / n;
       if (each.do === 'mean') total += (2 * (n - 1) * each.bytes) / n;
     }
     if (work.some((each) => each.do === 'gossip' || each.do === 'recall')) gossip += 1;
@@ -235,8 +237,10 @@ function cycleText(
   name: (i: number) => string,
 ): string {
   if (replicas.length === 1 && steps === 1) return `${name(replicas[0]!)} alone: its own compute decides`;
-  const shown = [...replicas.slice(0, mostNamed), ...(replicas.length > mostNamed ? [] : [replicas[0]!])].map(name);
-  return `${shown.join(' → ')}${replicas.length > mostNamed ? ` → … (${replicas.length} replicas)` : ''}, ${steps} steps`;
+  // Steps that one makes by itself are told once.
+  const way = replicas.filter((i, place) => place === 0 || i !== replicas[place - 1]);
+  const shown = [...way.slice(0, mostNamed), ...(way.length > mostNamed ? [] : [way[0]!])].map(name);
+  return `${shown.join(' → ')}${way.length > mostNamed ? ` → … (${way.length} replicas)` : ''}, ${steps} steps`;
 }
 
 interface Compared {

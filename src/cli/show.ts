@@ -10,11 +10,23 @@ import { bytes, fields, number, percent } from './print.ts';
 import { duration } from './progress.ts';
 import { orDash } from './summary.ts';
 
-function accuraciesOf({ accuracy, mergedAccuracy, trainAccuracy }: RunSummary): (readonly [string, string])[] {
+function accuraciesOf({
+  accuracy,
+  mergedAccuracy,
+  trainAccuracy,
+  clientAccuracy,
+}: RunSummary): (readonly [string, string])[] {
   const range = accuracy && `${percent(accuracy.min)} to ${percent(accuracy.max)} %`;
   return [
     ['test accuracy', accuracy === null ? '–' : `${percent(accuracy.mean)} %, mean of the replicas; ${range}`],
-    ['merged accuracy', orDash(mergedAccuracy, (share) => `${percent(share)} %, of the average of all replicas`)],
+    [
+      'merged accuracy',
+      orDash(
+        mergedAccuracy,
+        (share) => `${percent(share)} %, of the average of all ${clientAccuracy === null ? 'replicas' : 'servers'}`,
+      ),
+    ],
+    ...(clientAccuracy === null ? [] : [['clients', `${percent(clientAccuracy)} %, mean`] as const]),
     ...(trainAccuracy === null
       ? []
       : [['training accuracy', `${percent(trainAccuracy)} %, mean of the replicas on training samples`] as const]),

@@ -145,10 +145,9 @@ async function inTraining(algorithm: AlgorithmSettings): Promise<Finding[]> {
 export async function checkMethod(given: { readonly kind: string }): Promise<readonly Finding[]> {
   const algorithm = withMethod(parse(algorithmSchema, given, 'algorithm'));
   const plan = planFor(algorithm);
-  if (plan.method.edges !== undefined)
-    throw new UserError(
-      `${plan.method.name} keeps rows for edges; only methods without can be checked by this command`,
-    );
+  const special = plan.method.edges === undefined ? plan.method.hasServers && 'has servers' : 'keeps rows for edges';
+  if (special)
+    throw new UserError(`${plan.method.name} ${special}; only methods without can be checked by this command`);
   const facts = planFacts(plan);
   const keeps = [...Object.keys(plan.rows), ...Object.keys(plan.numbers)].join(', ');
   const needs = plan.needs.map((need) => requirements[need].what).join('; ') || 'nothing of the topology';

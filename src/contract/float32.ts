@@ -3,6 +3,7 @@ import { type RowCompressor, rowCompressor } from '../algorithm/compressors.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { matrixNames } from '../algorithm/places.ts';
 import type { Matrix, Problem } from '../algorithm/reference.ts';
+import { type By, isBetween } from '../algorithm/stage.ts';
 import { vector } from '../algorithm/traffic.ts';
 import { Clock } from '../engine/clock.ts';
 import { Executor } from '../engine/execute.ts';
@@ -35,6 +36,15 @@ function entriesOf(matrix: Matrix): Mixing {
     weight: Float64Array.from(entries.flat(), ({ weight }) => weight),
   };
 }
+
+/** What rows are mixed with in a round. */
+export const weightsAt =
+  (problem: Problem, round: number) =>
+  (by: By): Mixing => {
+    if (typeof by === 'number') return problem.edges!.partners[by - 1]!;
+    if (isBetween(by)) return mixingOf(problem.between!(by, round));
+    return mixingOf(by === 'A' ? problem.columns!(round) : problem.weights(round));
+  };
 
 /** The problem's replicas in float32. */
 export function replicasOf({
@@ -131,10 +141,8 @@ export async function executed(plan: Plan, problem: Problem, steps: number): Pro
       const when = { t, last: t + 1 === steps, eta: rate(t), etaBefore: rate(Math.max(0, t - 1)) };
       await executor.step(stepOf(plan, when), {
         t,
-        weights: (by) =>
-          typeof by === 'number'
-            ? problem.edges!.partners[by - 1]!
-            : mixingOf(by === 'A' ? problem.columns!(t) : problem.weights(t)),
+        weights: weightsAt(problem, t),
+        trains: (i) => problem.trains?.(i, t) ?? true,
         probe() {},
         signal() {},
         mixed() {},

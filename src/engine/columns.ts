@@ -131,6 +131,8 @@ export const evaluationColumns = {
   trainAccuracy: each('of the local model on training samples of all replicas'),
   mergedTrainLoss: optional('of the average of all replicas on these samples'),
   mergedTrainAccuracy: optional('of the average of all replicas on these samples'),
+  clientLoss: optional('if the local models are servers: of their clients on the test set, mean; null otherwise'),
+  clientAccuracy: optional('if the local models are servers: of their clients on the test set, mean; null otherwise'),
   ms: one('double', 'the whole evaluation', 'ms'),
   virtualSeconds: eachIfProbed(
     'virtual time at which the local model had finished its last step; null without a network',

@@ -3,6 +3,7 @@ import { rowCompressor } from '../algorithm/compressors.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { unmetNeed } from '../algorithm/needs.ts';
 import { patternOf } from '../algorithm/pattern.ts';
+import { topologiesOf } from '../algorithm/topology.ts';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import type { Experiment } from '../experiment/schema.ts';
@@ -14,15 +15,17 @@ import { type Premises, premisesOf } from '../network/premises.ts';
 import { exchangeTimes, type PairCourse } from '../network/queue.ts';
 import type { Course } from '../network/steady.ts';
 import type { Hearing } from '../network/timetable.ts';
-import { topologyAt } from '../topology/schedule.ts';
-import { buildTopology, type Topology } from '../topology/topology.ts';
+import { type Cohort, heardIn } from '../topology/cohort.ts';
+import type { Mixing } from '../topology/mixing.ts';
+import type { Topology } from '../topology/topology.ts';
 import { planOfRun } from './edges.ts';
 
 /** The settings that the time of a run's steps depends on. */
 export type TimedSettings = Pick<
   Experiment,
   'algorithm' | 'topology' | 'replicas' | 'seed' | 'epochs' | 'batch' | 'faults'
->;
+> &
+  Partial<Pick<Experiment, 'network' | 'devices'>>;
 
 /** The steps of a run, as far as their time goes. */
 export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Premises {
@@ -40,7 +43,7 @@ export function courseOf(
   sizes: readonly number[],
   steps = Number.POSITIVE_INFINITY,
 ): RunCourse {
-  const { replicas: n, seed, epochs, batch, algorithm } = settings;
+  const { replicas: n, seed, batch, algorithm } = settings;
   const { plan, edges } = planOfRun(settings);
   let offset = 0;
   const offsets = [0, ...sizes.map((size) => (offset += size))];
@@ -55,25 +58,45 @@ export function courseOf(
     patterns.set(step.actions, known);
     return known;
   };
-  const { usesTopology } = factsOf(algorithm);
+  const { usesTopology, servers } = factsOf(algorithm);
   // Of those that use none, the topology may be one that does not exist.
   const always = usesTopology ? edges && edgeSources(edges.partners, n) : Array.from({ length: n }, () => []);
-  let built: { readonly key: string; readonly topology: Topology } | undefined;
-  const topology = (epoch: number) => {
-    const config = topologyAt(settings.topology, n, epoch, epochs);
-    const key = JSON.stringify(config);
-    if (built?.key !== key) built = { key, topology: buildTopology(config, n, seed) };
-    return built.topology;
-  };
+  // Who speaks with whom is as it was in the run, if that had a network of its own.
+  const connected = settings.network === undefined ? { ...settings, ...given } : settings;
+  const topology = topologiesOf(connected, { bytes: 4 * offset });
   const periods = Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000);
-  const rounds = () => (usesTopology ? heardAtFirst(topology(0), n) : []);
+  const rounds = () => (usesTopology && servers === 0 ? heardAtFirst(topology(0), n) : []);
+  const premises = premisesOf(given, { n, seed, batch, bytes: 4 * offset, rounds });
+  const cohort = servers === 0 ? undefined : topology(0).cohort;
   return {
-    ...premisesOf(given, { n, seed, batch, bytes: 4 * offset, rounds }),
+    ...premises,
+    ...(cohort && served(premises, cohort, plan.scalars.localSteps!)),
     steady: isSteady(given.devices),
     pattern,
     patternPeriod: periods.reduce((product, period) => product * period, 1),
     topology,
-    hearing: (epoch) => (always === undefined ? (gossip) => topology(epoch).round(gossip).sources : () => always),
+    hearing: (epoch) => (always === undefined ? hearingIn(topology(epoch)) : () => always),
+  };
+}
+
+/** Of servers and clients, each exchange has its own; whom a matrix stands for is found once. */
+function hearingIn({ round, mixing, cohort }: Topology): Hearing {
+  if (cohort === undefined) return (gossip) => round(gossip).sources;
+  const known = new WeakMap<Mixing, number[][]>();
+  return (gossip, between) => {
+    const by = between === undefined ? mixing(gossip) : cohort.mixing(between, gossip);
+    const heard = known.get(by) ?? heardIn(by);
+    known.set(by, heard);
+    return heard;
+  };
+}
+
+/** Servers and clients that rest compute nothing; the slowest clients are sent to first. */
+function served({ compute, network }: Premises, cohort: Cohort, localSteps: number) {
+  return {
+    compute: (replica: number, t: number) =>
+      cohort.trains(replica, Math.floor(t / localSteps)) ? compute(replica, t) : 0,
+    slowness: Float64Array.from({ length: network.n }, (_, i) => (i < cohort.clients ? compute(i, 0) : 0)),
   };
 }
 

@@ -74,6 +74,8 @@ export interface EvaluationEvent extends Scores {
   /** Which local models. */
   readonly replicas: readonly number[];
   readonly train: Scores | null;
+  /** If the local models are servers: the mean over the clients that were tested. */
+  readonly clients?: Score;
   readonly ms: number;
   /** Of the local models, and of the average of all; null without a network. */
   readonly virtualSeconds: PerReplica | null;
@@ -87,6 +89,7 @@ export function evaluationRow({
   local,
   merged,
   train,
+  clients,
   type: _,
   ...row
 }: EvaluationEvent): Row<typeof evaluationColumns> {
@@ -101,6 +104,8 @@ export function evaluationRow({
     trainAccuracy: local.map((_, i) => known(train?.local[i]?.accuracy)),
     mergedTrainLoss: train?.merged?.loss ?? null,
     mergedTrainAccuracy: known(train?.merged?.accuracy),
+    clientLoss: clients?.loss ?? null,
+    clientAccuracy: known(clients?.accuracy),
   };
 }
 

@@ -21,6 +21,8 @@ export interface Occasion {
   readonly t: number;
   /** W and its column-stochastic form. */
   weights(by: By): Mixing;
+  /** Whether a replica trains in this step; all do unless said. */
+  trains?(replica: number): boolean;
   /** What is about to be averaged. */
   probe(rows: Rows): void;
   /** All replicas have their gradients: in these rows, unless they were used at once. */
@@ -41,7 +43,7 @@ export interface Machine {
 type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'probe' | 'signal'>;
 type Of<K extends Action['do']> = Placed<Rows> & { readonly action: Extract<Action, { do: K }> };
 
-/** Of a replica that is away. */
+/** Of a replica that is away, or does not train. */
 const noOutcome: Outcome = { loss: Number.NaN, accuracy: Number.NaN, gradientNorm: Number.NaN };
 
 const isLocal = (action: Action) => !isExchange(action) && action.do !== 'probe' && action.do !== 'signal';
@@ -67,6 +69,7 @@ export class Executor {
   away: ReadonlySet<number> = new Set();
   #scalars: ReadonlyMap<string, number> = new Map();
   #t = 0;
+  #trains: (replica: number) => boolean = () => true;
   /** Who hears whom in this step, if replicas use the samples of others. */
   #round: Mixing | undefined;
 
@@ -89,6 +92,7 @@ export class Executor {
   async step({ actions, dead, scalars }: StepActions, occasion: Occasion): Promise<void> {
     this.#scalars = scalars;
     this.#t = occasion.t;
+    this.#trains = (i) => occasion.trains?.(i) ?? true;
     this.outcomes = Array.from({ length: this.#transport.last - this.#transport.first }, () => noOutcome);
     // Once rows are mixed, the next round begins.
     const pools = actions.some((action) => action.do === 'evolve');
@@ -141,6 +145,10 @@ export class Executor {
 
   readonly #local: { readonly [K in Local]: (placed: Of<K>, i: number) => void | Promise<void> } = {
     adapt: async ({ rows, out }, i) => {
+      if (!this.#trains(i)) {
+        this.#transport.kernel.copy(out!, i, rows.x!, i);
+        return;
+      }
       this.#load(i);
       const work = () => this.#replicas.adapt(i, this.#t, this.#scalars.get('eta')!, rows.x!, out!);
       this.#found(i, await this.#clock.time('compute', work));

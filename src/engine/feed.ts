@@ -1,3 +1,4 @@
+import { trainersOf } from '../algorithm/facts.ts';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
@@ -14,6 +15,8 @@ import type { Numbers } from '../tensor/backend.ts';
 export interface Feed {
   readonly task: Task;
   readonly stepsPerEpoch: number;
+  /** Samples, or tokens, of each replica with data. */
+  readonly samples: readonly number[];
   /** The sizes of batch that replicas first ≤ i < last get; more than one where the last of a pass is not left out. */
   batchSizes(first: number, last: number): readonly number[];
   /** Fills a replica's batch for a step. */
@@ -46,12 +49,13 @@ const keptBytes = 2 ** 25;
 /** The order of a replica's batches, kept for the pass it is in. */
 type Pass = { readonly pass: number; readonly order: readonly Uint32Array[] };
 
-/** What each replica trains on: the numbers of its samples, or its part of the text. */
+/** What each replica with data trains on: the numbers of its samples, or its part of the text. */
 export type Shares = readonly Uint32Array[] | readonly Int32Array[];
 
 /** In shared memory, so that workers need not make them again. */
 export function sharesOf(experiment: Experiment, dataset: Dataset): Shares {
-  const { seed, replicas, batch, data } = experiment;
+  const { seed, batch, data } = experiment;
+  const replicas = trainersOf(experiment);
   if (dataset.task !== 'language') return sharedParts(shardsOf(dataset, replicas, data.partition, seed, batch));
   return sharedParts(streamsOf(dataset, replicas, data.partition, seed, batch, bpttOf(experiment, dataset)));
 }
@@ -66,11 +70,8 @@ export function feedOf(experiment: Experiment, dataset: Dataset, shares = shares
  * An epoch is one pass over the training data by all replicas together. Where shards differ in size each replica goes through its
  * own again and again, so that a small one is seen more often and none has to wait.
  */
-function sampleFeed(
-  { seed, replicas, batch, data, evaluation }: Experiment,
-  dataset: Classification,
-  shards: readonly Uint32Array[],
-): Feed {
+function sampleFeed(experiment: Experiment, dataset: Classification, shards: readonly Uint32Array[]): Feed {
+  const { seed, batch, data, evaluation } = experiment;
   const dropLast = 'dropLast' in data ? data.dropLast : true;
   const passes = new Map<number, Pass>();
   const batchOf = (replica: number, step: number) => {
@@ -95,7 +96,8 @@ function sampleFeed(
       classes: dataset.classes,
       ...(dataset.task === 'classification' ? {} : { kind: dataset.task }),
     },
-    stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / replicas), batch, dropLast)),
+    stepsPerEpoch: Math.max(1, batchCount(Math.floor(train.count / shards.length), batch, dropLast)),
+    samples: shards.map(({ length }) => length),
     batchSizes(first, last) {
       const rests = shards.slice(first, last).map(({ length }) => length % batch);
       return [batch, ...(dropLast ? [] : new Set(rests.filter((rest) => rest > 0)))];
@@ -158,7 +160,7 @@ function textFeed(
   dataset: Dataset & { task: 'language' },
   streams: readonly Int32Array[],
 ): Feed {
-  const { replicas, batch, evaluation } = experiment;
+  const { batch, evaluation } = experiment;
   const bptt = bpttOf(experiment, dataset);
   const layout = { batch, bptt };
   const counts = streams.map((stream) => textBatchCount(stream.length, layout));
@@ -180,7 +182,8 @@ function textFeed(
   };
   return {
     task: { shape: [bptt], classes: dataset.vocabulary.length },
-    stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / replicas)),
+    stepsPerEpoch: Math.max(1, Math.floor(counts.reduce((a, b) => a + b, 0) / streams.length)),
+    samples: streams.map(({ length }) => length),
     batchSizes: () => [batch],
     train(replica, step, x, labels) {
       const index = step % counts[replica]!;

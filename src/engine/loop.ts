@@ -1,7 +1,9 @@
-import { factsOf } from '../algorithm/facts.ts';
+import { factsOf, trainersOf } from '../algorithm/facts.ts';
 import { programsOf } from '../algorithm/places.ts';
 import { Random } from '../base/random.ts';
+import { mean } from '../base/statistics.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { rowSize } from '../model/layout.ts';
 import type { Attendance } from '../network/faults/presence.ts';
 import type { Backend } from '../tensor/backend.ts';
 import type { Transport } from '../transport/transport.ts';
@@ -51,7 +53,8 @@ export async function* loop(
   const replicas = await openReplicas(experiment, feed, backend, transport, programs);
   const kind = factsOf(experiment.algorithm).asynchronous ? PairPart : Part;
   const part: TrainingPart = new kind(experiment, transport, replicas, steps);
-  const plan = planner(experiment, feed.stepsPerEpoch);
+  const bytes = 4 * rowSize(replicas.layout);
+  const plan = planner(experiment, feed.stepsPerEpoch, { bytes, samples: feed.samples });
   const isOver = () => step === steps || timeIsUp(experiment, part);
   let step =
     checkpoints?.from === undefined ? begin(part) : restore(part, checkpoints.folder, checkpoints.from, transport);
@@ -145,10 +148,17 @@ function byTensor(gathered: Float64Array, transport: Transport): PerReplica[] {
   return Array.from({ length: tensors }, (_, t) => perReplica(transport, (i) => gathered[i * tensors + t]!));
 }
 
-/** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. */
-function evaluated({ seed, replicas, evaluation }: Experiment): number[] {
-  const wanted = evaluation.replicas === 'all' ? replicas : Math.min(evaluation.replicas, replicas);
-  return [...new Random(seed, 'evaluate').permutation(replicas).subarray(0, wanted)].sort((a, b) => a - b);
+/** Which local models are evaluated: all, or a seeded choice that is the same at every evaluation. If there are servers, these, and clients besides. */
+function evaluated(experiment: Experiment): {
+  readonly models: readonly number[];
+  readonly clients: readonly number[];
+} {
+  const { seed, replicas, evaluation } = experiment;
+  const trainers = trainersOf(experiment);
+  const wanted = evaluation.replicas === 'all' ? trainers : Math.min(evaluation.replicas, trainers);
+  const chosen = [...new Random(seed, 'evaluate').permutation(trainers).subarray(0, wanted)].sort((a, b) => a - b);
+  const servers = Array.from({ length: replicas - trainers }, (_, s) => trainers + s);
+  return servers.length === 0 ? { models: chosen, clients: [] } : { models: servers, clients: chosen };
 }
 
 async function evaluate(
@@ -159,24 +169,30 @@ async function evaluate(
   step: number,
 ): Promise<EvaluationEvent> {
   const start = performance.now();
-  const chosen = evaluated(experiment);
-  const test = await scoresOn(feed.test, chosen, experiment, part, transport);
-  const train = feed.trained && (await scoresOn(feed.trained, chosen, experiment, part, transport));
+  const { models, clients } = evaluated(experiment);
+  const test = await scoresOn(feed.test, [...clients, ...models], experiment, part, transport);
+  const train = feed.trained && (await scoresOn(feed.trained, models, experiment, part, transport));
   // Only now it is known who is left.
   const there = new Set(transport.present);
-  const replicas = chosen.filter((i) => there.has(i));
+  const replicas = models.filter((i) => there.has(i));
   return {
     type: 'evaluation',
     step,
     epoch: Math.floor(step / feed.stepsPerEpoch),
     replicas,
     ...test(replicas),
+    ...(clients.length > 0 && { clients: meanScore(test(clients).local) }),
     train: train?.(replicas) ?? null,
     ms: performance.now() - start,
     virtualSeconds: part.virtual === undefined ? null : replicas.map((i) => part.virtual!.finished[i]! / 1e9),
     mergedVirtualSeconds: part.virtual === undefined ? null : part.virtual.lastNs / 1e9,
   };
 }
+
+const meanScore = (scores: readonly Score[]): Score => ({
+  loss: mean(scores.map(({ loss }) => loss)),
+  accuracy: mean(scores.map(({ accuracy }) => accuracy)),
+});
 
 /** Scores of the chosen replicas, for those that one asks for afterwards. */
 async function scoresOn(
@@ -189,14 +205,21 @@ async function scoresOn(
   const own = new Float64Array(2 * ownReplicas(transport).length);
   // Replicas with equal parameters may still differ in their state.
   const alike = part.keepsEqual && part.replicas.privateRows(transport.first).state === undefined;
+  const trainers = trainersOf(experiment);
+  // Servers do not train, so that they have no running statistics but those of the clients.
+  const common = trainers < experiment.replicas ? stateOfAll(part, transport, trainers) : undefined;
   let last: Score | undefined;
   for (const i of chosen.filter((i) => transport.present.includes(i) && i >= transport.first && i < transport.last)) {
     if (last === undefined || !alike)
-      last = await part.replicas.score(set, copyOf(part.model, i), part.replicas.privateRows(i).state);
+      last = await part.replicas.score(
+        set,
+        copyOf(part.model, i),
+        i < trainers ? part.replicas.privateRows(i).state : common,
+      );
     own.set([last.loss, last.accuracy], 2 * (i - transport.first));
   }
   const all = transport.gather(own, 2);
-  const merged = experiment.evaluation.merged ? await evaluateMerged(set, part, transport) : null;
+  const merged = experiment.evaluation.merged ? await evaluateMerged(set, part, transport, trainers) : null;
   return (replicas) => ({
     samples: set.labels,
     local: replicas.map((i) => ({ loss: all[2 * i]!, accuracy: all[2 * i + 1]! })),
@@ -204,24 +227,35 @@ async function scoresOn(
   });
 }
 
-/** The average of all replicas, its running statistics included: the first worker evaluates it for all. */
-async function evaluateMerged(set: EvaluationSet, part: TrainingPart, transport: Transport): Promise<Score> {
-  const params = part.merge();
-  const state = meanState(
+/** Of the first replicas, those that train. */
+const stateOfAll = (part: TrainingPart, transport: Transport, trainers: number) =>
+  meanState(
     ownReplicas(transport).flatMap((i) => part.replicas.privateRows(i).state ?? []),
     transport,
+    trainers,
   );
+
+/** The average of all replicas, or of the servers, running statistics included: the first worker evaluates it for all. */
+async function evaluateMerged(
+  set: EvaluationSet,
+  part: TrainingPart,
+  transport: Transport,
+  trainers: number,
+): Promise<Score> {
+  const params = part.merge();
+  const state = stateOfAll(part, transport, trainers);
   const score = transport.worker === 0 ? await part.replicas.score(set, params, state) : { loss: 0, accuracy: 0 };
   return { loss: transport.broadcast(score.loss), accuracy: transport.broadcast(score.accuracy) };
 }
 
 /**
- * The mean over all replicas, of which `rows` are those of this worker. Some columns at a time: the states of all together may be large,
+ * The mean over all replicas, or some from the first on, of which `rows` are those of this worker. Some columns at a time: the states of all together may be large,
  * and every worker would hold them.
  */
 export function meanState(
   rows: readonly Float32Array[],
   transport: Pick<Transport, 'gather' | 'present'>,
+  trainers = Number.POSITIVE_INFINITY,
 ): Float32Array | undefined {
   const [first] = rows;
   if (first === undefined) return undefined;
@@ -233,7 +267,7 @@ export function meanState(
       own.set(row.subarray(from, from + width), place * width);
     });
     const all = transport.gather(own, width);
-    const there = transport.present;
+    const there = transport.present.filter((i) => i < trainers);
     for (let c = 0; c < width; c++) {
       let sum = 0;
       for (const i of there) sum += all[i * width + c]!;

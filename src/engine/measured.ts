@@ -43,17 +43,19 @@ export class Measured {
     }
   }
 
-  /** The same on every worker. @param phaseMs of this worker, in the order of `phases` */
+  /** The same on every worker; nothing is told of replicas that did not train. @param phaseMs of this worker, in the order of `phases` */
   event(
     step: number,
-    { stepsPerEpoch, degree, learningRate }: EpochPlan,
+    { stepsPerEpoch, degree, learningRate, topology: { cohort } }: EpochPlan,
     transport: Transport,
     outcomes: readonly Outcome[],
     phaseMs: readonly number[],
   ): StepEvent {
     const own = outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]);
     const all = transport.gather(Float64Array.from(own), 3);
-    const column = (c: number) => perReplica(transport, (i) => all[3 * i + c]!);
+    const trained = (i: number) => cohort === undefined || cohort.trains(i, this.round);
+    const column = (c: number) =>
+      perReplica(transport, (i) => all[3 * i + c]!).map((value, i) => (trained(i) ? value : null));
     const ms = transport.reduce(phaseMs);
     return {
       type: 'step',

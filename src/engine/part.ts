@@ -1,6 +1,8 @@
 import { keptRows, stepOf } from '../algorithm/actions.ts';
 import { compressorFor } from '../algorithm/choose.ts';
+import { factsOf } from '../algorithm/facts.ts';
 import type { Plan } from '../algorithm/method.ts';
+import { isBetween } from '../algorithm/stage.ts';
 import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Rows } from '../kernel/memory.ts';
@@ -8,8 +10,9 @@ import { offsetsOf, rowSize } from '../model/layout.ts';
 import type { Attendance } from '../network/faults/presence.ts';
 import { changesLearning } from '../network/faults/settings.ts';
 import { LinkCounter } from '../network/usage.ts';
+import { type Between, meanOfLast } from '../topology/cohort.ts';
 import type { EdgeSets } from '../topology/edges.ts';
-import { isDoublyStochastic } from '../topology/mixing.ts';
+import { isDoublyStochastic, type Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import { bringBack, type Holdings, putAside } from './absence.ts';
 import type { Common } from './checkpoint.ts';
@@ -19,7 +22,7 @@ import { planOfRun } from './edges.ts';
 import type { StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
 import { FaultyRounds } from './faults.ts';
-import { meanOf, ownReplicas } from './measure.ts';
+import { copyOf, meanOf, ownReplicas } from './measure.ts';
 import { Measured } from './measured.ts';
 import type { EpochPlan } from './plan.ts';
 import { type Probe, probeOf } from './probe.ts';
@@ -52,6 +55,8 @@ export class Part {
   readonly #columns: number;
   readonly #probe: Probe;
   readonly #compressedBytes: number;
+  /** Everyone hears all servers, if there are such. */
+  readonly #servers: Mixing | undefined;
   #measured = new Measured(0);
 
   /** @param steps of the whole run */
@@ -59,6 +64,7 @@ export class Part {
     const { optimizer, consensus, algorithm, seed, network, devices, faults } = experiment;
     this.replicas = replicas;
     ({ plan: this.plan, edges: this.#edges } = planOfRun(experiment));
+    this.#servers = meanOfLast(experiment.replicas, factsOf(algorithm).servers);
     this.#experiment = experiment;
     this.#transport = transport;
     this.#clock = new Clock(() => transport.takeWaitMs());
@@ -139,9 +145,16 @@ export class Part {
     return this.#executor.places.of(this.plan.modelRow);
   }
 
-  /** One exact average over all replicas. */
+  /** One exact average over all replicas, or over the servers. */
   merge(): Float32Array {
-    return this.#clock.time('mix', () => meanOf(this.#transport, this.model));
+    return this.#clock.time('mix', () => {
+      if (this.#servers === undefined) return meanOf(this.#transport, this.model);
+      const { spare } = this.#executor.places;
+      this.#transport.mix(this.#servers, this.model, spare);
+      const mean = copyOf(spare, this.#transport.first);
+      this.#transport.barrier();
+      return mean;
+    });
   }
 
   /** One step; its event and what was measured are the same on every worker. */
@@ -158,12 +171,16 @@ export class Part {
     const step = stepOf(this.plan, { t, last: t + 1 === plan.steps, eta, etaBefore }, control.wishes);
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
     const faulty = () => faults?.weights(plan.topology, control.memory.gossips);
-    const mixing = () => faulty()?.heard ?? plan.topology.mixing(control.memory.gossips);
-    const sent = () => this.#transport.surviving(faulty()?.sent ?? mixing());
+    const { cohort } = plan.topology;
+    const mixing = (between?: Between) =>
+      between === undefined
+        ? (faulty()?.heard ?? plan.topology.mixing(control.memory.gossips))
+        : cohort!.mixing(between, control.memory.gossips);
+    const sent = (between?: Between) => this.#transport.surviving(faulty()?.sent ?? mixing(between));
     const { length: replicas } = this.#transport.present;
-    const heard = () =>
+    const heard = (between?: Between) =>
       this.#edges === undefined || faults !== undefined
-        ? gossipTraffic(sent(), replicas, 0).messages
+        ? gossipTraffic(sent(between), replicas, 0).messages
         : this.#edges.degree;
     if (faults !== undefined && this.#edges !== undefined)
       executor.numbers.setEdges(...faults.edges(this.#edges, plan.topology, control.memory.gossips));
@@ -172,6 +189,7 @@ export class Part {
       trafficOf(this.plan, step, {
         replicas,
         degree,
+        degreeBy: cohort && ((by) => heard(isBetween(by) ? by : undefined)),
         columns: this.#columns,
         tensors: this.replicas.layout,
         compressedBytes: this.#compressedBytes,
@@ -194,8 +212,11 @@ export class Part {
       t,
       weights: (by) => {
         if (typeof by === 'number') return this.#edges!.partners[by - 1]!;
-        return by === 'A' ? (faulty()?.push() ?? plan.topology.push(control.memory.gossips)) : mixing();
+        return by === 'A'
+          ? (faulty()?.push() ?? plan.topology.push(control.memory.gossips))
+          : mixing(isBetween(by) ? by : undefined);
       },
+      trains: (i) => cohort === undefined || cohort.trains(i, measured.round),
       probe: (rows) => {
         const look = () => this.#probe(t, rows, executor.places.spare, lastMix && mixing());
         Object.assign(measured, this.#clock.time('probe', look));

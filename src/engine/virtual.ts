@@ -61,7 +61,8 @@ export class VirtualTime implements StepTimes {
     this.faults = faults && new Faults(faults, { n, seed });
     const watched = faults?.wait.kind === 'timeout' || faults?.wait.kind === 'quorum' ? this.#noting(watcher) : watcher;
     const reception = faults && receptionOf(faults);
-    this.#timetable = new Timetable(this.course.network, this.course.compute, watched, reception);
+    const { network, compute, slowness } = this.course;
+    this.#timetable = new Timetable(network, compute, watched, reception, slowness);
   }
 
   /** Who takes part in step t, whose first gossip has this number. */
@@ -81,10 +82,18 @@ export class VirtualTime implements StepTimes {
     if (this.#begun !== t) this.begin(t, epoch, round);
     const { faults } = this;
     const heard = this.course.hearing(epoch);
-    const hearing = faults === undefined ? heard : (gossip: number) => faults.sent(heard(gossip));
+    const hearing: typeof heard =
+      faults === undefined ? heard : (gossip, between) => faults.sent(heard(gossip, between));
     const troubles = faults?.troubles((more) => ({ gossip: round + more, sources: heard(round + more) }));
     const pattern = this.course.pattern(t);
-    this.#timetable.step(t, pattern, (more) => hearing(round + more), Math.max(1, gossips), measured, troubles);
+    this.#timetable.step(
+      t,
+      pattern,
+      (more, between) => hearing(round + more, between),
+      Math.max(1, gossips),
+      measured,
+      troubles,
+    );
   }
 
   /** A watcher that also notes which messages were not heard. */

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
 import { nameOf as algorithmName, planFor } from '../algorithm/choose.ts';
-import { factsOf } from '../algorithm/facts.ts';
+import { problemsOfServers } from '../algorithm/cohort.ts';
+import { factsOf, peersOf } from '../algorithm/facts.ts';
 import { fitting } from '../algorithm/fits.ts';
 import { unmetNeed } from '../algorithm/needs.ts';
 import { told, UserError } from '../base/error.ts';
@@ -42,8 +43,13 @@ type Built = Map<string, string | undefined>;
 
 /** What single settings cannot show: whether they fit together. */
 function inconsistencies(experiment: Settings, built: Built): string[] {
-  const problems = [...problemsOfTime(experiment), ...problemsOfFaults(experiment)];
   const { topology, replicas, epochs, algorithm, consensus, optimizer } = experiment;
+  const ofServers = problemsOfServers(algorithm, {
+    replicas,
+    timed: experiment.network !== undefined,
+    faulty: experiment.faults !== undefined,
+  });
+  const problems = [...problemsOfTime(experiment), ...problemsOfFaults(experiment), ...ofServers];
   const name = algorithmName(algorithm);
   const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual, asynchronous } = factsOf(algorithm);
   if (consensus.kind !== 'none' && !controllable)
@@ -60,7 +66,7 @@ function inconsistencies(experiment: Settings, built: Built): string[] {
     );
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);
-  if (!usesTopology) return problems;
+  if (!usesTopology || ofServers.length > 0) return problems;
   for (const epoch of epochsToCheck(topology, epochs)) {
     const key = JSON.stringify([topology, replicas, epochs, experiment.seed, epoch, algorithm]);
     if (!built.has(key)) built.set(key, problemOfTopology(experiment, epoch));
@@ -78,11 +84,9 @@ function epochsToCheck(topology: Schedule, epochs: number): readonly number[] {
   return phases.map(({ from }) => from).filter((from) => from < epochs);
 }
 
-function problemOfTopology(
-  { topology, replicas, epochs, seed, algorithm }: Settings,
-  epoch: number,
-): string | undefined {
+function problemOfTopology({ topology, epochs, seed, algorithm, ...run }: Settings, epoch: number): string | undefined {
   try {
+    const replicas = peersOf({ algorithm, replicas: run.replicas });
     const at = (epoch: number) => topologyAt(topology, replicas, epoch, epochs);
     const changes = !isDeepStrictEqual(at(epoch), at(epochs - 1));
     const { needs } = planFor(algorithm);
@@ -119,13 +123,16 @@ function check(
   try {
     const result = problemsOf(runSchema, moved(settings, point));
     if ('problems' in result) return result;
-    const { data, model, topology, algorithm, replicas, seed } = result.value;
+    const { data, model, topology, seed } = result.value;
+    const algorithm = withMethod(result.value.algorithm);
+    // What is wrong with the number of servers is told with the rest.
+    const peers = Math.min(peersOf({ ...result.value, algorithm }), result.value.replicas);
     const run = {
       ...withFaults(withNetwork(result.value)),
       data: hashData ? pinned(data) : data,
       model: pinned(model),
-      topology: withRounds(pinned(topology), replicas, seed),
-      algorithm: withMethod(algorithm),
+      topology: withRounds(pinned(topology), peers, seed),
+      algorithm,
     };
     const problems = inconsistencies(run, built);
     return problems.length > 0 ? { problems } : { run: frozen(run) as Experiment };

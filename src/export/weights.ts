@@ -1,4 +1,5 @@
 import { planFor } from '../algorithm/choose.ts';
+import { trainersOf } from '../algorithm/facts.ts';
 import type { Plan } from '../algorithm/method.ts';
 import type { Stage } from '../algorithm/stage.ts';
 import { UserError } from '../base/error.ts';
@@ -28,7 +29,13 @@ export function weightsOf(run: Run, which: Which, params: Layout, state: Layout)
     throw new UserError(`${run.id} has no checkpoint: there are no parameters to export`, {
       hint: `let it run until the end of an epoch: dbench run --resume ${run.id}`,
     });
-  const [first, last] = which === 'merged' ? [0, replicas] : [which.replica, which.replica + 1];
+  const trainers = trainersOf(run.experiment);
+  // Servers are the model, if there are such, with the running statistics of the clients.
+  const models =
+    which === 'merged' ? [trainers < replicas ? trainers : 0, replicas] : [which.replica, which.replica + 1];
+  const stated = which !== 'merged' && which.replica < trainers ? models : [0, trainers];
+  const [first, last] = [Math.min(models[0]!, stated[0]!), Math.max(models[1]!, stated[1]!)];
+  const isIn = ([from, to]: readonly number[], replica: number) => replica >= from! && replica < to!;
   const model = modelOf(planFor(algorithm));
   const [size, stateSize] = [rowSize(params), rowSize(state)];
   const [sum, stateSum] = [new Float64Array(size), new Float64Array(stateSize)];
@@ -37,6 +44,7 @@ export function weightsOf(run: Run, which: Which, params: Layout, state: Layout)
   const reader = (name: string, length: number): RowReader => ({
     length,
     put(replica, row) {
+      if (!isIn(models, replica)) return;
       const rows = kept.get(replica) ?? new Map<string, Float32Array>();
       kept.set(replica, rows.set(name, row.slice()));
       if (rows.size < model.reads.length) return;
@@ -53,15 +61,17 @@ export function weightsOf(run: Run, which: Which, params: Layout, state: Layout)
       : {
           state: {
             length: stateSize,
-            put: (_, row) => {
+            put: (replica, row) => {
+              if (!isIn(stated, replica)) return;
               for (let c = 0; c < stateSize; c++) stateSum[c]! += row[c]!;
             },
           },
         };
   readCheckpoint(run.checkpoints, step, { first, last }, { ...rows, ...states });
   // Not Float32Array.from, which makes a list of all numbers first.
-  const mean = (total: Float64Array) => new Float32Array(total.map((value) => value / (last - first)));
-  return { step, params: mean(sum), state: mean(stateSum) };
+  const mean = (total: Float64Array, [from, to]: readonly number[]) =>
+    new Float32Array(total.map((value) => value / (to! - from!)));
+  return { step, params: mean(sum, models), state: mean(stateSum, stated) };
 }
 
 /** What a checkpoint calls a row or a number of the method. */

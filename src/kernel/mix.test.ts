@@ -267,3 +267,17 @@ it('mixes rows that a rank keeps in any order, and says which one is missing', (
   expect(bits(read(rank.rows('out'), 4, 6))).toEqual(bits(mixed(mixing, x).slice(4, 6)));
   expect(() => mixingProgram(mixing, { rows: [4, 6], held: order.slice(1).map(single) })).toThrow('replica 4');
 });
+
+it('rows that copy others: shifted from one to the next, and repeated', () => {
+  const x = randomMatrix(8, 40, 3);
+  const { kernel, input, output } = set(x);
+  fc.assert(
+    fc.property(fc.array(fc.nat(7), { minLength: 8, maxLength: 8 }), (sources) => {
+      const start = Int32Array.from({ length: 9 }, (_, i) => i);
+      const mixing = { n: 8, start, source: Int32Array.from(sources), weight: new Float64Array(8).fill(1) };
+      kernel.mix(mixing, input, output);
+      expect(bits(read(output))).toEqual(bits(sources.map((j) => x[j]!)));
+    }),
+    { numRuns: 300, examples: [[[7, 5, 6, 6, 7, 5, 6, 7]]] },
+  );
+});

@@ -80,3 +80,15 @@ it('all-reduce sends as much as it counts, and ends for all together', () => {
   // The tree is faster here: 2 · 3 levels of 1 ms latency and 1 ms each.
   expect(milliseconds(seconds)[0]).toBe(22);
 });
+
+it('servers and clients: bytes on the links are those that are counted, and resting clients compute nothing', () => {
+  const algorithm = { kind: 'parallel-servers', servers: 2, scheduler: { kind: 'oldest', clients: 1 } };
+  const { seconds, links, waiting } = timed({ algorithm });
+  // In every step two clients up, two servers with each other, two clients down.
+  expect(sent(links)).toBe(steps * 6 * 4 * parameters);
+  // A client computes 10 ms, up and down take 2 each, and servers 1 ms or 2 between: the last step ends after all of these.
+  expect(seconds.at(-1)!).toBeGreaterThan(steps * 0.014);
+  // Of six clients each trains in two of six steps; servers never compute.
+  expect(waiting.slice(6)).toEqual([1, 1]);
+  for (const share of waiting.slice(0, 6)) expect(share).toBeGreaterThan(0.5);
+});

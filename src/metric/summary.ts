@@ -25,6 +25,9 @@ export interface RunSummary {
   readonly mergedAccuracy: number | null;
   readonly mergedError: number | null;
   readonly mergedLoss: number | null;
+  /** If the local models are servers: of their clients, mean. */
+  readonly clientAccuracy: number | null;
+  readonly clientLoss: number | null;
   /** On the training samples that were evaluated, mean over the local models; null if there were none. */
   readonly trainAccuracy: number | null;
   readonly trainLoss: number | null;
@@ -70,6 +73,8 @@ export function outlineRun(run: Run): RunSummary {
     mergedAccuracy: null,
     mergedError: null,
     mergedLoss: null,
+    clientAccuracy: null,
+    clientLoss: null,
     trainAccuracy: null,
     trainLoss: null,
     peakGini: null,
@@ -121,6 +126,8 @@ export function summaryOf(run: Run, series: RunSeries | undefined): RunSummary {
     loss: last(evaluations.loss.mean),
     mergedAccuracy: last(evaluations.mergedAccuracy),
     mergedLoss: last(evaluations.mergedLoss),
+    clientAccuracy: last(evaluations.clientAccuracy),
+    clientLoss: last(evaluations.clientLoss),
     trainAccuracy: last(evaluations.trainAccuracy.mean),
     trainLoss: last(evaluations.trainLoss.mean),
     peakGini: peakOf(weightMeans(variance.gini, series.tensors))?.value ?? null,

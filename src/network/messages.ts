@@ -30,15 +30,22 @@ export interface Messages {
 /**
  * @param sources whom each replica hears
  * @param rowBytes of what a replica sends another: in one message, or in one for each part of the model that is on a device of its own
+ * @param slowness of each receiver, if the slowest is sent to first
  */
-export function messagesOf(network: Network, sources: readonly (readonly number[])[], rowBytes: number): Messages {
+export function messagesOf(
+  network: Network,
+  sources: readonly (readonly number[])[],
+  rowBytes: number,
+  slowness?: ArrayLike<number>,
+): Messages {
   const { n, upRates, downRates, sharing, overheadNs } = network;
   const list = sources.flatMap((row, to) =>
     row.flatMap((from) => network.ways(from, to).map((way) => ({ from, to, ...way }))),
   );
   const bytes = rowBytes / network.stages;
   const offset = ({ from, to }: { from: number; to: number }) => (to - from + n) % n;
-  list.sort((a, b) => a.up - b.up || offset(a) - offset(b) || a.from - b.from);
+  const haste = ({ to }: { to: number }) => -(slowness?.[to] ?? 0);
+  list.sort((a, b) => a.up - b.up || haste(a) - haste(b) || offset(a) - offset(b) || a.from - b.from);
   const count = list.length;
   const upStart = starts(upRates.length, list, ({ up }) => up);
   const downStart = starts(downRates.length, list, ({ down }) => down);

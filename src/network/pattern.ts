@@ -1,3 +1,5 @@
+import type { Between } from '../topology/cohort.ts';
+
 /**
  * What a step does, as far as its time goes: which rows are computed, sent and received from which others. Rows have numbers; a row that was
  * received is there when the last message is, and what is computed from it comes after. So what may overlap follows from the data alone.
@@ -7,8 +9,13 @@ export type Work =
   | { readonly do: 'compute'; readonly from: readonly number[]; readonly into: number }
   /** Takes no time of its own. */
   | { readonly do: 'local'; readonly from: readonly number[]; readonly into: number }
-  /** One message to each who hears the replica: all these rows, averaged into others. */
-  | { readonly do: 'gossip'; readonly bytes: number; readonly rows: readonly (readonly [from: number, into: number])[] }
+  /** One message to each who hears the replica: all these rows, averaged into others; between servers and clients, if said. */
+  | {
+      readonly do: 'gossip';
+      readonly bytes: number;
+      readonly rows: readonly (readonly [from: number, into: number])[];
+      readonly between?: Between;
+    }
   /** One message to each who hears the replica, which they keep; nobody waits for it. */
   | { readonly do: 'tell'; readonly bytes: number; readonly from: number; readonly into: number }
   /** The average of what was told. */

@@ -11,6 +11,8 @@ import { Chronicle, criticalPath } from './trace.ts';
 export interface Course {
   readonly network: Network;
   readonly compute: ComputeTimes;
+  /** By replica, if servers send to the slowest client first. */
+  readonly slowness?: ArrayLike<number>;
   /** Whether every step of a replica computes as long as any other. */
   readonly steady: boolean;
   /** What step t does; the same again after `patternPeriod` steps. */
@@ -44,14 +46,20 @@ export function steadyState(course: Course, most = 4000): Steady {
   const { network, compute, patternPeriod, hearingPeriod } = course;
   let carried = 0;
   const computing = new Float64Array(network.n);
-  const timetable = new Timetable(network, compute, {
-    exchange: ({ from }: Messages) => {
-      carried += from.length;
+  const timetable = new Timetable(
+    network,
+    compute,
+    {
+      exchange: ({ from }: Messages) => {
+        carried += from.length;
+      },
+      compute: (replica, start, end) => {
+        computing[replica]! += end - start;
+      },
     },
-    compute: (replica, start, end) => {
-      computing[replica]! += end - start;
-    },
-  });
+    undefined,
+    course.slowness,
+  );
   const { finished } = timetable.state;
   const canRepeat = course.steady && Number.isFinite(hearingPeriod);
   const seen = new Map<string, number>();
@@ -62,7 +70,7 @@ export function steadyState(course: Course, most = 4000): Steady {
   for (; t < most && (carried < mostMessages || t < 4) && repeated === undefined; t++) {
     const pattern = course.pattern(t);
     const first = gossip;
-    timetable.step(t, pattern, (more) => course.hearing(first + more));
+    timetable.step(t, pattern, (more, between) => course.hearing(first + more, between));
     if (gossips(pattern)) gossip += 1;
     ends.push(finished.reduce((a, b) => Math.max(a, b), 0));
     if (!canRepeat) continue;
@@ -89,12 +97,12 @@ const mostTraced = 200_000;
 /** The same course with all that happens written down, over some steps from the first. */
 export function traced(course: Course, steps: number): { readonly trace: Chronicle; readonly finished: Float64Array } {
   const trace = new Chronicle();
-  const timetable = new Timetable(course.network, course.compute, trace);
+  const timetable = new Timetable(course.network, course.compute, trace, undefined, course.slowness);
   let gossip = 0;
   for (let t = 0; t < steps && trace.happenings.length < mostTraced; t++) {
     const pattern = course.pattern(t);
     const first = gossip;
-    timetable.step(t, pattern, (more) => course.hearing(first + more));
+    timetable.step(t, pattern, (more, between) => course.hearing(first + more, between));
     if (gossips(pattern)) gossip += 1;
   }
   return { trace, finished: timetable.state.finished };

@@ -1,4 +1,5 @@
 import { UserError } from '../base/error.ts';
+import type { Between } from '../topology/cohort.ts';
 import { collectiveOf } from './collective.ts';
 import type { ComputeTimes } from './devices.ts';
 import { type Messages, messagesOf } from './messages.ts';
@@ -7,8 +8,8 @@ import type { Pattern, Work } from './pattern.ts';
 import { type Journeys, Post, type Reception } from './post.ts';
 import { mostNs } from './units.ts';
 
-/** Whom each replica hears, in the gossip of this number. */
-export type Hearing = (gossip: number) => readonly (readonly number[])[];
+/** Whom each replica hears, in the gossip of this number: among its neighbours, or between servers and clients. */
+export type Hearing = (gossip: number, between?: Between) => readonly (readonly number[])[];
 
 /** Is told what happens, in the order of cause and effect. Arrays are read only until the call returns. */
 export interface Watcher {
@@ -57,18 +58,27 @@ export class Timetable {
   readonly #watcher: Watcher;
   readonly #post: Post;
   #troubles = untroubled;
+  /** By replica: how long its steps are predicted to take. Servers send to the slowest client first. */
+  readonly #slowness: ArrayLike<number> | undefined;
   readonly #known = new WeakMap<object, Map<number, Messages>>();
   readonly #means = new Map<number, number>();
   /** By row and replica: when it is there. */
   #there = new Float64Array(0);
   readonly #ready: Float64Array;
 
-  constructor(network: Network, compute: ComputeTimes, watcher: Watcher = {}, reception?: Reception) {
+  constructor(
+    network: Network,
+    compute: ComputeTimes,
+    watcher: Watcher = {},
+    reception?: Reception,
+    slowness?: ArrayLike<number>,
+  ) {
     const { n, upRates, downRates } = network;
     this.#network = network;
     this.#compute = compute;
     this.#watcher = watcher;
     this.#post = new Post(network, reception);
+    this.#slowness = slowness;
     this.state = {
       finished: new Float64Array(n),
       upFree: new Float64Array(upRates.length),
@@ -109,7 +119,8 @@ export class Timetable {
     for (let row = 0; row < pattern.rows; row++) this.#there.set(finished, row * n);
     this.started.set(finished);
     this.computed.set(finished);
-    for (const work of pattern.work) this.#carryOut(t, work, hearing(0), absent);
+    for (const work of pattern.work)
+      this.#carryOut(t, work, hearing(0, work.do === 'gossip' ? work.between : undefined), absent);
     finished.set(this.computed);
     for (const row of pattern.kept) later(finished, this.#row(row));
     // First each gets a part of the mean row and two sums, which is half a mean; then a sum is enough.
@@ -169,7 +180,7 @@ export class Timetable {
         return;
       case 'gossip': {
         this.#gathered(work.rows.map(([from]) => from));
-        const arrived = this.#exchange(sources, work.bytes, 0);
+        const arrived = this.#exchange(sources, work.bytes, 0, work.between === 'down');
         later(arrived, ready);
         for (const [, into] of work.rows) this.#row(into).set(arrived);
         return;
@@ -218,17 +229,23 @@ export class Timetable {
   }
 
   /** One message along every edge, ready at #ready; when each replica has heard all that it waits for, 0 if it hears nobody. */
-  #exchange(sources: readonly (readonly number[])[], bytes: number, gossip: number): Float64Array {
-    const messages = this.#messages(sources, bytes);
+  #exchange(
+    sources: readonly (readonly number[])[],
+    bytes: number,
+    gossip: number,
+    slowestFirst = false,
+  ): Float64Array {
+    const messages = this.#messages(sources, bytes, slowestFirst);
     const { lost, given } = this.#troubles;
     const arrived = this.#post.carry(messages, this.#ready, this.state, lost(gossip), given);
     this.#watcher.exchange?.(messages, { ready: this.#ready, ...this.#post.journeys });
     return arrived;
   }
 
-  #messages(sources: readonly (readonly number[])[], bytes: number): Messages {
+  #messages(sources: readonly (readonly number[])[], bytes: number, slowestFirst: boolean): Messages {
     const known = this.#known.get(sources) ?? new Map<number, Messages>();
-    const messages = known.get(bytes) ?? messagesOf(this.#network, sources, bytes);
+    const messages =
+      known.get(bytes) ?? messagesOf(this.#network, sources, bytes, slowestFirst ? this.#slowness : undefined);
     this.#known.set(sources, known.set(bytes, messages));
     return messages;
   }

@@ -1,29 +1,14 @@
-import { factsOf } from '../algorithm/facts.ts';
-import { parse } from '../base/schema.ts';
+import { topologiesOf } from '../algorithm/topology.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Live } from '../metric/live.ts';
 import type { Run } from '../store/runs.ts';
 import { type Events, readEvents } from '../store/views.ts';
-import { topologyAt } from '../topology/schedule.ts';
-import { buildTopology, type Topology, type TopologyConfig, topologySchema } from '../topology/topology.ts';
+import type { Topology } from '../topology/topology.ts';
 import type { NetworkReport, NetworkRound, ReplicaFrame } from './report.ts';
 
 type Column = readonly (number | null)[];
 
-const complete = parse(topologySchema, { kind: 'complete' }, 'topology') as TopologyConfig;
-
-/** The topologies of an experiment, each built once; everyone with everyone if gradients are averaged over all. */
-export function topologiesOf({ topology, replicas, epochs, algorithm, seed }: Experiment): (epoch: number) => Topology {
-  const { usesTopology } = factsOf(algorithm);
-  const built = new Map<string, Topology>();
-  return (epoch) => {
-    const config = usesTopology ? topologyAt(topology, replicas, epoch, epochs) : complete;
-    const key = JSON.stringify(config);
-    const known = built.get(key) ?? buildTopology(config, replicas, seed);
-    built.set(key, known);
-    return known;
-  };
-}
+export { topologiesOf };
 
 /** More edges than these are not drawn but sampled: the picture would be a solid disc, and slow. */
 export const mostEdges = 4000;
@@ -112,7 +97,8 @@ export async function readNetwork(
         edges: edges.get(at) ?? null,
       };
     });
-    return networkOf(experiment, frames);
+    const [size] = await events.rows('select sum(size) as parameters from tensors');
+    return networkOf(experiment, frames, Number(size?.parameters ?? 0));
   });
   return found ?? null;
 }
@@ -160,7 +146,7 @@ async function readEdges(events: Events, steps: readonly number[]): Promise<Map<
 /** Of a run that is going on. */
 export function liveNetwork(
   experiment: Experiment,
-  { replicas: lines, evaluations }: Live,
+  { replicas: lines, evaluations, start }: Live,
   { most }: NetworkOptions,
 ): NetworkReport | null {
   const n = experiment.replicas;
@@ -172,12 +158,13 @@ export function liveNetwork(
       testAccuracy: placed(score?.replicas, score?.accuracy, n),
     };
   });
-  return frames.length === 0 ? null : networkOf(experiment, frames);
+  const parameters = start?.tensors.reduce((sum, { size }) => sum + size, 0) ?? 0;
+  return frames.length === 0 ? null : networkOf(experiment, frames, parameters);
 }
 
 /** Rounds that several frames share are there once. */
-function networkOf(experiment: Experiment, told: readonly Told[]): NetworkReport {
-  const topologyIn = topologiesOf(experiment);
+function networkOf(experiment: Experiment, told: readonly Told[], parameters: number): NetworkReport {
+  const topologyIn = topologiesOf(experiment, { bytes: 4 * parameters });
   const rounds: NetworkRound[] = [];
   const known = new Map<Topology, Map<number, number>>();
   const frames = told.map((frame): ReplicaFrame => {

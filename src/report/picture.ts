@@ -1,4 +1,4 @@
-import { factsOf } from '../algorithm/facts.ts';
+import { factsOf, peersOf } from '../algorithm/facts.ts';
 import { number } from '../base/format.ts';
 import { parse } from '../base/schema.ts';
 import { drawSmall } from '../draw/network.ts';
@@ -23,7 +23,8 @@ interface Phase {
 function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][number]['experiment']): readonly Phase[] {
   const phases: Phase[] = [];
   for (let epoch = 0; epoch < epochs; epoch++) {
-    const config = factsOf(algorithm).usesTopology ? topologyAt(topology, replicas, epoch, epochs) : complete;
+    const peers = peersOf({ algorithm, replicas });
+    const config = factsOf(algorithm).usesTopology ? topologyAt(topology, peers, epoch, epochs) : complete;
     const last = phases.at(-1);
     if (last !== undefined && JSON.stringify(last.config) === JSON.stringify(config)) last.to = epoch;
     else phases.push({ from: epoch, to: epoch, config });
@@ -34,8 +35,9 @@ function phasesOf({ topology, replicas, epochs, algorithm }: Report['runs'][numb
 /** The topologies of all groups as small drawings with what is to be known about them. */
 export function picturesOf(report: Report): readonly Picture[] {
   const found = new Map<string, { draw: () => Drawing; of: { group: number; title: string }[] }>();
-  report.groups.forEach(({ name, replicas, runs }, group) => {
+  report.groups.forEach(({ name, runs }, group) => {
     const { experiment } = report.runs[runs[0]!]!;
+    const replicas = peersOf(experiment);
     const phases = phasesOf(experiment);
     for (const { from, to, config } of phases) {
       const key = JSON.stringify([config, replicas, experiment.seed]);

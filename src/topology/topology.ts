@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { nearest, UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
+import type { Cohort } from './cohort.ts';
 import { type Kind, mostReplicas, type Round, type Rounds, weightRules } from './kind.ts';
 import { readTopology } from './kinds/file.ts';
 import { kinds, needsFile } from './kinds.ts';
@@ -46,6 +47,8 @@ export interface Topology extends Pick<Rounds, 'exchangeable' | 'meanSquare'> {
   mixing(step: number): Mixing;
   /** The mixing with columns that sum to 1, for push-sum. */
   push(step: number): Mixing;
+  /** If it connects servers only: they and their clients. */
+  readonly cohort?: Cohort;
 }
 
 /** The kind with this name or alias, in any case. */

@@ -195,6 +195,7 @@ const ownRule = [
   'quantized-push-sum',
   'ntk-dfl',
   'dispfl',
+  'parallel-servers',
 ];
 
 it.each(methods.map(({ name }) => name).filter((name) => !ownRule.includes(name)))(

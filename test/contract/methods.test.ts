@@ -4,7 +4,7 @@ import { planOf } from '../../src/algorithm/method.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { matrixNames } from '../../src/algorithm/places.ts';
 import { interpret, type Problem } from '../../src/algorithm/reference.ts';
-import { compressorOf, mixingOf, replicasOf } from '../../src/contract/float32.ts';
+import { compressorOf, replicasOf, weightsAt } from '../../src/contract/float32.ts';
 import { Clock } from '../../src/engine/clock.ts';
 import { Executor } from '../../src/engine/execute.ts';
 import { shareTransport } from '../../src/transport/shared.ts';
@@ -93,10 +93,8 @@ describe('in float32, by the engine', () => {
       const round = row.method === 'noloco' ? Math.floor(t / 4) : t;
       await executor.step(step, {
         t,
-        weights: (by) =>
-          typeof by === 'number'
-            ? given.edges!.partners[by - 1]!
-            : mixingOf(by === 'A' ? given.columns!(round) : given.weights(round)),
+        weights: weightsAt(given, round),
+        trains: (i) => given.trains?.(i, round) ?? true,
         probe() {},
         signal() {},
         mixed() {},

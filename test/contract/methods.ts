@@ -1,5 +1,7 @@
-import type { Problem } from '../../src/algorithm/reference.ts';
-import { adam, binaryTree, compressors, gradient, momentum, pairs, ringEdges } from './oracle.ts';
+import { cohortFor } from '../../src/algorithm/cohort.ts';
+import type { Matrix, Problem } from '../../src/algorithm/reference.ts';
+import type { Mixing } from '../../src/topology/mixing.ts';
+import { adam, binaryTree, compressors, gradient, matrix, momentum, pairs, ringEdges } from './oracle.ts';
 
 /**
  * What separately written programs found on the problem of oracle.ts: ‖mean − x*‖ and Ξ after 10, 100 and 1000 steps, and the first
@@ -19,7 +21,43 @@ export interface Row {
 const decay = (t: number) => 0.05 / (1 + t / 100);
 const top2 = () => ({ compress: compressors.top2 });
 
+/** Five clients and three servers, who each keep half of their own. */
+function fiveOfThree(): Partial<Problem> {
+  const algorithm = {
+    kind: 'parallel-servers',
+    servers: 3,
+    gamma: 0.5,
+    scheduler: { kind: 'round-robin' },
+    carry: true,
+  };
+  const cohort = cohortFor(algorithm as never, 8, { seed: 1 })!;
+  const matrixOf = ({ n, start, source, weight }: Mixing) => {
+    const rows = Array.from({ length: n }, () => new Array<number>(n).fill(0));
+    for (let i = 0; i < n; i++) for (let e = start[i]!; e < start[i + 1]!; e++) rows[i]![source[e]!] = weight[e]!;
+    return rows;
+  };
+  const among = matrix((i, j) => (i === j ? (i < 5 ? 1 : 0.5) : i > 4 && j > 4 ? 0.25 : 0));
+  const known = new Map<string, Matrix>();
+  return {
+    weights: () => among,
+    trains: (i, t) => cohort.trains(i, t),
+    between(by, t) {
+      const key = `${by} ${t % 3}`;
+      known.set(key, known.get(key) ?? matrixOf(cohort.mixing(by, t)));
+      return known.get(key)!;
+    },
+  };
+}
+
 export const rows: readonly Row[] = [
+  {
+    title: 'parallel servers',
+    method: 'parallel-servers',
+    settings: { servers: 3, gamma: 0.5 },
+    problem: fiveOfThree,
+    figures: [0.151285166, 0.005869104, 0.169024144, 0.005752988, 0.176126335, 0.005749386],
+    x0: [-0.074279923, 0.029325655, 0.009456481],
+  },
   {
     title: 'centralized',
     method: 'centralized',
