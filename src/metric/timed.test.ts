@@ -4,6 +4,7 @@ import { rowCompressor } from '../algorithm/compressors.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { methods } from '../algorithm/methods.ts';
 import { algorithmSchema } from '../algorithm/schema.ts';
+import { type By, isBetween } from '../algorithm/stage.ts';
 import { gossipTraffic, trafficOf } from '../algorithm/traffic.ts';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
@@ -142,10 +143,13 @@ function sentBytes(experiment: Experiment, sizes: readonly number[], all: readon
   const compressedBytes = compressor === undefined ? 0 : rowCompressor(compressor, offsets).bytes;
   let total = 0;
   for (const { t, epoch, round } of all) {
-    const degree = edges?.degree ?? gossipTraffic(planned(epoch).topology.mixing(round), replicas, 0).messages;
+    const { topology } = planned(epoch);
+    const degree = edges?.degree ?? gossipTraffic(topology.mixing(round), replicas, 0).messages;
+    const degreeBy = (by: By) =>
+      isBetween(by) ? gossipTraffic(topology.cohort!.mixing(by, round), replicas, 0).messages : degree;
     const step = stepOf(plan, { t, last: t + 1 === steps, eta: 1, etaBefore: 1 });
     const answers = { samples: batch, classes: sizes.at(-1)! };
-    total += trafficOf(plan, step, { replicas, degree, columns, compressedBytes, answers }).bytes;
+    total += trafficOf(plan, step, { replicas, degree, degreeBy, columns, compressedBytes, answers }).bytes;
   }
   return total;
 }
