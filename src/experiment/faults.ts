@@ -1,6 +1,7 @@
 import { nameOf, planFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import { intolerance } from '../algorithm/tolerance.ts';
+import { requireSha256, sha256Of } from '../base/content.ts';
 import { told, UserError } from '../base/error.ts';
 import { readText } from '../base/file.ts';
 import { checkAway } from '../network/faults/away.ts';
@@ -19,14 +20,16 @@ import type { Experiment } from './schema.ts';
 export function withFaults<T extends { readonly faults?: FaultSettings | undefined }>(run: T): T {
   const churn = run.faults?.churn;
   if (churn?.kind !== 'trace') return run;
-  const { path, kind: _, ...others } = churn;
-  const listed: ChurnSettings = { kind: 'list', away: readTrace(path), ...others };
+  const { path, sha256, kind: _, ...others } = churn;
+  const listed: ChurnSettings = { kind: 'list', away: readTrace(path, sha256), ...others };
   return { ...run, faults: { ...run.faults, churn: listed } };
 }
 
 /** Lines of replica, from and to, in seconds, below a line with these names. */
-function readTrace(path: string): { replica: number; from: string; to: string }[] {
-  const [head = '', ...lines] = readText(path, 'trace').split(/\r?\n/);
+function readTrace(path: string, sha256: string | undefined): { replica: number; from: string; to: string }[] {
+  const text = readText(path, 'trace');
+  requireSha256(path, sha256Of(Buffer.from(text)), sha256);
+  const [head = '', ...lines] = text.split(/\r?\n/);
   if (!/^\s*replica\s*,\s*from\s*,\s*to\s*$/.test(head))
     throw new UserError(`${path}: the first line must be "replica,from,to", got "${head.slice(0, 60)}"`);
   return lines.flatMap((line, place) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { sha256Setting } from '../../base/content.ts';
 import { UserError } from '../../base/error.ts';
 import type { DeepReadonly } from '../../base/schema.ts';
 import { nanoseconds, spanSetting, timeSetting } from '../units.ts';
@@ -76,6 +77,7 @@ const churn = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('trace').describe('a file of intervals with the columns replica, from and to; becomes a list'),
     path: z.string().min(1).describe('CSV file; seconds'),
+    sha256: sha256Setting,
     ...common,
   }),
 ]);
