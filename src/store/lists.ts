@@ -64,7 +64,11 @@ export class ListNote {
 }
 
 function remove(path: string): void {
-  for (const ending of ['json', 'lock']) rmSync(`${path}.${ending}`, { force: true });
+  try {
+    for (const ending of ['json', 'lock']) rmSync(`${path}.${ending}`, { force: true });
+  } catch {
+    // It was never there.
+  }
 }
 
 /** All that were told, those of killed commands included. */
