@@ -120,9 +120,9 @@ async function list(browser: Browser): Promise<string> {
     const { child, address } = await serve('many');
     const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
     await page.goto(`${address}#/runs?seeds=apart`, { waitUntil: 'commit' });
-    await page.waitForFunction((n) => document.querySelectorAll('.runs tbody tr').length === n, count);
+    await page.locator('.runs tbody tr').nth(count - 1).waitFor({ timeout: 60_000 });
     times.push(await page.evaluate(() => performance.now()));
-    await page.waitForFunction(() => document.querySelectorAll('.runs .spark').length > 100, null, { timeout: 60_000 });
+    await page.locator('.runs .spark').nth(count / 2).waitFor({ timeout: 60_000 });
     await page.close();
     child.kill();
   }
