@@ -39,7 +39,7 @@ const median = (values: readonly number[]) => values.toSorted((a, b) => a - b)[M
 const settings = (n: number, epochs: number) => ({
   name: `n${n}`,
   replicas: n,
-  data: { kind: 'mnist', train: n * 128, test: 1000 },
+  data: { kind: 'mnist', train: n * (n > 100 ? 32 : 128), test: 1000 },
   model: { kind: 'mlp', hidden: [n > 100 ? 16 : 64] },
   batch: 8,
   epochs,
@@ -106,7 +106,7 @@ async function ratio(browser: Browser): Promise<string> {
 }
 
 async function list(browser: Browser): Promise<string> {
-  const { id } = await carryOut({ ...settings(16, 2), name: 'stored' }, 'one');
+  const { id } = await carryOut({ ...settings(16, 8), name: 'stored' }, 'one');
   const count = Number(options.runs);
   for (let i = 0; i < count; i++) {
     const to = join(folder, 'many', `stored-${String(i).padStart(8, '0')}`);
@@ -120,9 +120,15 @@ async function list(browser: Browser): Promise<string> {
     const { child, address } = await serve('many');
     const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
     await page.goto(`${address}#/runs?seeds=apart`, { waitUntil: 'commit' });
-    await page.locator('.runs tbody tr').nth(count - 1).waitFor({ timeout: 60_000 });
+    await page
+      .locator('.runs tbody tr')
+      .nth(count - 1)
+      .waitFor({ timeout: 60_000 });
     times.push(await page.evaluate(() => performance.now()));
-    await page.locator('.runs .spark').nth(count / 2).waitFor({ timeout: 60_000 });
+    await page
+      .locator('.runs .spark')
+      .nth(count / 2)
+      .waitFor({ timeout: 60_000 });
     await page.close();
     child.kill();
   }

@@ -127,9 +127,9 @@ export class Catalogue {
     return tail;
   }
 
-  /** The figures of runs that have ended, from their databases, one after the other. */
+  /** The figures of runs that have ended, from their databases, one after the other, the newest first. */
   async #read(): Promise<void> {
-    for (const known of [...this.#known.values()]) {
+    for (const known of [...this.#known.values()].sort((a, b) => b.startedAt.localeCompare(a.startedAt))) {
       const { run, row } = known;
       if (row.status === 'running') continue;
       this.#tails.delete(run.id);

@@ -104,7 +104,7 @@ describe('figures as files', () => {
       const ids = [...svg.matchAll(/ id="([^"]+)"/g)].map((found) => found[1]);
       expect(new Set(ids).size, name).toBe(ids.length);
       // Title for readers of the file, not for the picture.
-      expect([...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1])).not.toContain('Accuracy and loss');
+      expect([...svg.matchAll(/<text[^>]*>([^<]*)/g)].map((found) => found[1])).not.toContain('Learning curves');
     }
     expect(plain[0]!.svg).toMatch(/<text[^>]*>D_torus</);
   });

@@ -71,8 +71,11 @@ export class FrameLog {
   }
 
   async #add(line: LiveReplicas, evaluation: LiveEvaluation | undefined): Promise<void> {
-    if ((this.#frames.at(-1)?.step ?? -1) >= line.step) return;
+    const isKnown = () => (this.#frames.at(-1)?.step ?? -1) >= line.step;
+    if (isKnown()) return;
     const round = await this.#roundOf(line);
+    // What was recorded before may have come meanwhile.
+    if (isKnown()) return;
     const along = line.edges;
     const found = along && new Map(along.distance.map((each, e) => [`${along.source[e]} ${along.replica[e]}`, each]));
     const { edges } = this.#rounds[round]!;

@@ -1,6 +1,6 @@
 import { number } from '../../base/format.ts';
 import type { Experiment } from '../../experiment/schema.ts';
-import { drawNetworkFrame, network, quantityOf } from '../../report/figure/network.ts';
+import { drawNetworkFrame, mostTitles, network, nodeText, quantityOf } from '../../report/figure/network.ts';
 import { make } from '../../report/page/controls.ts';
 import type { NetworkReport, ReplicaFrame } from '../../report/report.ts';
 import type { LiveLine } from '../../store/live.ts';
@@ -24,6 +24,7 @@ export class NetworkPanel {
   readonly #drawing = make('div', { className: 'drawing', tabIndex: 0 });
   readonly #empty = make('p', { className: 'empty' }, 'Nothing was recorded yet.');
   readonly #both: HTMLElement;
+  #shown: readonly [ReplicaFrame, ReturnType<typeof quantityOf>] | undefined;
   #due = false;
 
   constructor(id: string, experiment: Experiment) {
@@ -74,6 +75,11 @@ export class NetworkPanel {
     this.#drawing.addEventListener('click', (event) => {
       const replica = (event.target as Element).closest<SVGElement>('[data-replica]')?.dataset.replica;
       if (replica !== undefined) this.select(Number(replica));
+    });
+    this.#drawing.addEventListener('pointermove', (event) => {
+      if (this.#experiment.replicas <= mostTitles || this.#shown === undefined) return;
+      const replica = (event.target as Element).closest<SVGElement>('[data-replica]')?.dataset.replica;
+      this.#drawing.title = replica === undefined ? '' : nodeText(...this.#shown, Number(replica));
     });
     this.#drawing.addEventListener('keydown', (event) => {
       const frame = this.#log.frames.at(-1);
@@ -132,6 +138,7 @@ export class NetworkPanel {
     const selected = isPicked ? picked : worstOf(quantity.of(frame) ?? [], quantity.worse);
     if (document.activeElement !== this.#number) this.#number.value = String(selected);
     this.#worst.hidden = !isPicked;
+    this.#shown = [frame, quantity];
     const round = this.#log.roundIn(frame);
     const width = Math.max(280, Math.floor(this.#drawing.clientWidth));
     const look = { document, width, theme: theme(), still: false };

@@ -82,18 +82,27 @@ const deviation = (values: readonly number[]) => {
   return Math.sqrt(meanOf(values.map((value) => (value - mean) ** 2)));
 };
 
-/** The step since which it has been worse than the mean all the time; undefined if it was so from the first on. */
-function behindSince(
-  frames: readonly ReplicaFrame[],
-  replica: number,
-  of: (frame: ReplicaFrame) => Column | null,
-  worse: 'low' | 'high',
-) {
-  const was = frames.findLastIndex((frame) => {
-    const at = placeOf(of(frame), replica, worse);
-    return at !== undefined && (worse === 'low' ? at.own >= at.mean : at.own <= at.mean);
-  });
-  return was < 0 ? undefined : frames[was + 1]?.step;
+/** Whether its value is worse than the mean of all. */
+function isBehind(values: Column | null, replica: number, worse: 'low' | 'high'): boolean {
+  const own = values?.[replica] ?? null;
+  if (values === null || own === null) return true;
+  let [total, count] = [0, 0];
+  for (const value of values) {
+    if (value === null) continue;
+    total += value;
+    count += 1;
+  }
+  return worse === 'low' ? own < total / count : own > total / count;
+}
+
+/** Batches that are enough to tell a replica's loss from chance. */
+const mostLosses = 30;
+
+/** The loss on its own batches ÷ that of all on theirs, over several steps: one batch says little. */
+function lossBeside(frames: readonly ReplicaFrame[], replica: number): number {
+  const own = frames.flatMap(({ loss }) => loss[replica] ?? []);
+  const all = frames.flatMap(({ loss }) => loss.filter((value) => value !== null));
+  return own.length < mostLosses / 3 ? 1 : meanOf(own) / meanOf(all);
 }
 
 /** From here on data count as unlike those of all. */
@@ -174,7 +183,8 @@ export function reasons(
       why.push(
         `It is ${short(distance.own / distance.mean)} times as far from the mean as others: averaging does not bring it back.`,
       );
-    if (loss !== undefined && accuracy !== undefined && loss.own < 0.8 * loss.mean)
+    const until = frames.filter(({ step }) => step <= frame.step);
+    if (accuracy !== undefined && lossBeside(until.slice(-mostLosses), replica) < 0.7)
       why.push('It does well on its own batches, which are not like the test data.');
     if (why.length === 0)
       why.push(
@@ -182,13 +192,15 @@ export function reasons(
           ? 'Nothing stands out among those it hears and in its distance to the mean.'
           : 'Nothing stands out: its data, those it hears and its distance are like those of others.',
       );
-    const until = frames.filter(({ step }) => step <= frame.step);
-    const since = behindSince(until, replica, scores, accuracy === undefined ? 'high' : 'low');
-    if (until.length > 1)
+    const was = until.findLastIndex(
+      (each) => !isBehind(scores(each), replica, accuracy === undefined ? 'high' : 'low'),
+    );
+    const since = until[was + 1];
+    if (until.length > 1 && since !== undefined)
       why.push(
-        since === undefined
+        was < 0
           ? 'It has been behind the mean from the beginning.'
-          : `It has been behind the mean since step ${number(since + 1)}; before, it was not.`,
+          : `It has been behind the mean since step ${number(since.step + 1)}; before, it was not.`,
       );
   } else why.push('It is not behind: at least half of the others are no better.');
   return { table, why, neighbours, behind, own: counts?.[replica] };

@@ -39,7 +39,10 @@ export const timeText = ({ left, seconds: took }: RunRow) =>
   left !== null ? `${about(left)} left` : took !== null ? seconds(took) : '';
 
 /** No more digits than an estimate has. */
-export const about = (time: number) => seconds(time < 10 ? Math.ceil(time) : Number(time.toPrecision(2)));
+export function about(time: number): string {
+  if (time < 90) return `${time < 10 ? Math.ceil(time) : 5 * Math.round(time / 5)} s`;
+  return time < 5400 ? `${Math.round(time / 60)} min` : `${number(time / 3600, 2)} h`;
+}
 
 /** A time of today as a time, another one as a date. */
 export function whenText(at: string): string {

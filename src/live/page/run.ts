@@ -36,7 +36,9 @@ export class RunView {
   readonly #settings = make('details', { className: 'card settings' }, make('summary', {}, 'Settings'));
   readonly #losses = new Map<string, string>();
   #panel: NetworkPanel | undefined;
+  /** Lines that came before what was recorded earlier. */
   #early: LiveLine[] = [];
+  #ready = false;
   #row = '';
   #stale = true;
   #status = '';
@@ -60,9 +62,10 @@ export class RunView {
     const experiment = await read<Experiment>('settings', { run: this.#id });
     this.#panel = new NetworkPanel(this.#id, experiment);
     this.#place.replaceChildren(this.#panel.element);
+    await this.#history();
+    this.#ready = true;
     this.#panel.take(this.#early);
     this.#early = [];
-    await this.#history();
     const { yaml } = await read<{ yaml: string }>('recipe', { run: this.#id });
     this.#settings.append(
       make('p', { className: 'hint' }, 'All that differs from the defaults.'),
@@ -147,8 +150,8 @@ export class RunView {
     this.#tellLost(lines);
     const presence = lines.findLast((line) => line.type === 'presence');
     if (presence !== undefined) this.#away.textContent = awayText(presence);
-    if (this.#panel === undefined) this.#early.push(...lines);
-    else this.#panel.take(lines);
+    if (this.#ready) this.#panel!.take(lines);
+    else this.#early.push(...lines);
     this.#stale = true;
     this.#plan();
   }

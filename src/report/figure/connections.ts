@@ -30,7 +30,7 @@ export const connections: Figure = {
   id: 'connections',
   title: 'Connections over the epochs',
   caption:
-    'Above, the mean test accuracy of the local models (where numbers are predicted, their loss); below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later. Under consensus control each gossip of a step counts.',
+    'Above, the mean test accuracy of the local models (where numbers are predicted, their error); below, with how many neighbours k a replica averages in that epoch. Ada starts with many connections, while the replicas differ most, and gives them up later. Under consensus control each gossip of a step counts.',
   applies: (view) => runsOf(view).some((run) => run.steps.connections.some((k) => k !== null)),
   choices: () => [],
   draw(view, _, frame) {
@@ -38,7 +38,7 @@ export const connections: Figure = {
     const groups = groupsOf(view);
     // Where numbers are predicted there is no accuracy.
     const accurate = groups.some((group) => group.accuracy !== null || group.error === null);
-    const quantity = accurate ? 'accuracy' : 'loss';
+    const quantity = accurate ? 'accuracy' : 'error';
     const accuracy = groups.map((group) => {
       const curve = curveOf(report, group, (run) => learningColumns(run, quantity, 'epoch', 'local'), 'none');
       return accurate ? inPercent(curve) : curve;
@@ -58,7 +58,7 @@ export const connections: Figure = {
           marginBottom: 24,
           x: { ...x, label: null },
           y: {
-            label: accurate ? 'test accuracy (%)' : 'test loss',
+            label: accurate ? 'test accuracy (%)' : 'test error',
             grid: true,
             nice: true,
             ticks: 6,

@@ -18,7 +18,11 @@ import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 import { rateMarks } from './rate.ts';
 
 type Axis = 'epoch' | 'step' | 'bytes' | 'seconds';
-type Quantity = 'accuracy' | 'loss';
+/** The error is √ of the loss, where that is a mean squared error: as the tables tell it. */
+type Quantity = 'accuracy' | 'error' | 'loss';
+
+const rooted = (column: CurveColumns['y']) => column.map((value) => (value === null ? null : Math.sqrt(value)));
+const predictsNumbers = (view: View) => groupsOf(view).some(({ error }) => error !== null);
 
 const axes: Readonly<Record<Axis, { label: string; text: (value: number) => string }>> = {
   epoch: { label: 'epoch', text: (value) => `epoch ${number(value, 3)}` },
@@ -29,6 +33,10 @@ const axes: Readonly<Record<Axis, { label: string; text: (value: number) => stri
 
 /** Of test data at every evaluation, or of the replicas' own batches at every step. */
 export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, of: string): CurveColumns {
+  if (quantity === 'error') {
+    const { y, low, high, ...rest } = learningColumns(run, 'loss', axis, of);
+    return { ...rest, y: rooted(y), low: low && rooted(low), high: high && rooted(high) };
+  }
   if (of === 'training') {
     const { steps } = run;
     const done = steps.step.map((step) => step + 1);
@@ -64,9 +72,9 @@ const facets = { local: 'mean of the local models', merged: 'merged model' };
 
 export const learning: Figure = {
   id: 'learning',
-  title: 'Accuracy and loss',
+  title: 'Learning curves',
   caption:
-    'How well the replicas do as training goes on. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation. The axis spans what the second half of training needs; a line that comes from outside began there.',
+    'How well the replicas do as training goes on: accuracy and loss, or the error √loss where numbers are predicted. A line is the mean over replicas and seeds; the band runs from the least to the largest over the replicas, or over the seeds. The merged model is the average of all replicas’ parameters. Training time is without evaluation. The axis spans what the second half of training needs; a line that comes from outside began there.',
   wide: true,
   applies: (view) => has(view, 'local', 'loss') || has(view, 'training', 'loss'),
   choices(view) {
@@ -83,6 +91,7 @@ export const learning: Figure = {
         each: true,
         options: options([
           ['accuracy', 'accuracy', accurate],
+          ['error', 'error', predictsNumbers(view)],
           ['loss', 'loss'],
         ]),
       },

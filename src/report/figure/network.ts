@@ -23,12 +23,13 @@ function shownRuns({ report, ...view }: View) {
 const hasFrames = (run: Report['runs'][number]): run is RunReport & { readonly network: NetworkReport } =>
   run.network !== null && run.network.frames.length > 0;
 
-/** What nodes can be coloured by: whether more is better decides which end is pointed out. */
+/** What nodes can be coloured by: whether more is better decides which end is pointed out and dark. */
 const quantities: Readonly<
   Record<
     string,
     {
       readonly label: string;
+      /** Which end is behind: it is the dark one. */
       readonly worse: 'low' | 'high';
       of(frame: ReplicaFrame): Column | null;
       text(value: number): string;
@@ -175,7 +176,7 @@ export const network: Figure = {
   id: 'network',
   title: 'The network, replica by replica',
   caption:
-    'Who averages with whom in the round of the chosen step, and how each replica does: the colour of a node is its own figure, the ring marks the replica that is furthest behind. If probes.edges is set, the colour of an edge is how far the two are apart before they average, from near (dark) to far (light). A hollow node is lost or was not measured.',
+    'Who averages with whom in the round of the chosen step, and how each replica does: the colour of a node is its own figure, dark if it is behind and light if it is ahead; the ring marks the one that is furthest behind. If probes.edges is set, the colour of an edge is how far the two are apart before they average, from near (dark) to far (light). A hollow node is lost or was not measured.',
   wide: true,
   applies: (view) => shownRuns(view).length > 0,
   choices(view) {
@@ -216,6 +217,15 @@ export const network: Figure = {
   },
 };
 
+/** A page that draws more replicas says what each is as it is pointed at. */
+export const mostTitles = 200;
+
+/** `replica 3: test accuracy 91.20 %` */
+export function nodeText(shown: ReplicaFrame, { of, label, text }: ReturnType<typeof quantityOf>, i: number): string {
+  const value = of(shown)?.[i] ?? null;
+  return `replica ${i}: ${value === null ? 'not measured' : `${label} ${text(value)}`}`;
+}
+
 /** The replicas at one step; `selected` is pointed out with its edges. */
 export function drawNetworkFrame(
   shown: ReplicaFrame,
@@ -231,30 +241,24 @@ export function drawNetworkFrame(
   const values = quantity.of(shown) ?? new Array<null>(n).fill(null);
   const there = values.flatMap((value) => (value === null ? [] : [value]));
   const range = extent(there) ?? [0, 0];
+  const [behind, ahead] = quantity.worse === 'low' ? range : [range[1], range[0]];
   const side = Math.max(240, Math.min(width, 620));
   const left = (width - side) / 2;
   const at = layout(n, round, side);
   const worst = there.length > 1 && range[0] < range[1] ? values.indexOf(outlier(there, quantity.worse)) : -1;
+  // What all have in common is said once: a thousand nodes are drawn anew with every step.
+  const plain = { stroke: theme.background, 'stroke-width': Math.min(1, at.size / 4) };
   const nodes = values.map((value, i) => {
     const { x, y } = at.position(i);
     const share = value === null ? null : range[0] === range[1] ? 0.5 : (value - range[0]) / (range[1] - range[0]);
     const look =
       share === null
         ? { fill: theme.background, stroke: theme.muted, 'stroke-dasharray': '2 2' }
-        : { fill: colourAt(share), stroke: i === selected ? theme.ink : theme.background };
-    const title = element(
-      document,
-      'title',
-      {},
-      `replica ${i}: ${value === null ? 'not measured' : `${quantity.label} ${quantity.text(value)}`}`,
-    );
-    const size = {
-      cx: x.toFixed(1),
-      cy: y.toFixed(1),
-      r: i === selected ? at.size * 1.5 : at.size,
-      'stroke-width': i === selected ? 2.5 : Math.min(1, at.size / 4),
-    };
-    return element(document, 'circle', { 'data-replica': i, ...size, ...look }, title);
+        : { fill: colourAt(quantity.worse === 'low' ? share : 1 - share) };
+    const own = i === selected ? { r: at.size * 1.5, stroke: theme.ink, 'stroke-width': 2.5 } : { r: at.size };
+    const titles = n > mostTitles ? [] : [element(document, 'title', {}, nodeText(shown, quantity, i))];
+    const place = { cx: x.toFixed(1), cy: y.toFixed(1) };
+    return element(document, 'circle', { 'data-replica': i, ...place, ...look, ...own }, ...titles);
   });
   const ring = [worst]
     .filter((i) => i >= 0)
@@ -295,15 +299,15 @@ export function drawNetworkFrame(
       : [element(document, 'rect', { width: '100%', height: '100%', fill: 'none', 'pointer-events': 'all' })]),
     text(4, 10, quantity.label),
     ...bars,
-    text(4, 42, there.length === 0 ? '' : labelOf(quantity, range[0])),
-    text(4 + wide, 42, there.length === 0 ? '' : labelOf(quantity, range[1]), { 'text-anchor': 'end' }),
+    text(4, 42, there.length === 0 ? '' : labelOf(quantity, behind)),
+    text(4 + wide, 42, there.length === 0 ? '' : labelOf(quantity, ahead), { 'text-anchor': 'end' }),
     ...facts.map((fact, i) => text(4, 62 + i * 17, fact, { fill: theme.ink })),
     element(
       document,
       'g',
       { transform: `translate(${left.toFixed(1)} ${top})` },
       drawEdges(round, shown.edges, at, frame, selected),
-      element(document, 'g', { class: 'nodes', 'aria-label': 'dot' }, ...nodes, ...ring),
+      element(document, 'g', { class: 'nodes', 'aria-label': 'dot', ...plain }, ...nodes, ...ring),
       ...(n > 64
         ? []
         : values.map((_, i) =>

@@ -1,12 +1,36 @@
 import * as Plot from '@observablehq/plot';
 import type { ReplicaFrame } from '../report.ts';
-import { extent, number, ticksIn } from './axis.ts';
+import { number, ticksIn } from './axis.ts';
 import { compose, type Frame, type SvgElement } from './compose.ts';
 import { tips } from './curve.ts';
 import type { quantityOf } from './network.ts';
 
 const height = 168;
 const margins = { marginTop: 22, marginBottom: 34, marginLeft: 46, marginRight: 10 };
+
+interface Spread {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+/** Of frames that were drawn before: with a thousand replicas they are most of the work. */
+const known = new WeakMap<ReplicaFrame, Map<string, Spread | undefined>>();
+
+/** Over all replicas that have a value; undefined without any. */
+function spreadOf(frame: ReplicaFrame, { label, of }: ReturnType<typeof quantityOf>): Spread | undefined {
+  const all = known.get(frame) ?? new Map<string, Spread | undefined>();
+  known.set(frame, all);
+  if (all.has(label)) return all.get(label);
+  let [sum, count, low, high] = [0, 0, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+  for (const value of of(frame) ?? []) {
+    if (value === null) continue;
+    [sum, count, low, high] = [sum + value, count + 1, Math.min(low, value), Math.max(high, value)];
+  }
+  const found = count === 0 ? undefined : { mean: sum / count, low, high };
+  all.set(label, found);
+  return found;
+}
 
 /** One replica beside all others over the steps: its own line, the mean of all, and from the least to the largest. */
 export function drawCourse(
@@ -17,12 +41,8 @@ export function drawCourse(
   frame: Frame,
 ): SvgElement {
   const points = frames.flatMap((each) => {
-    const values = quantity.of(each) ?? [];
-    const there = values.filter((value) => value !== null);
-    if (there.length === 0) return [];
-    const [low, high] = extent(there)!;
-    const mean = there.reduce((sum, value) => sum + value, 0) / there.length;
-    return [{ x: each.step + 1, own: values[replica] ?? null, mean, low, high }];
+    const all = spreadOf(each, quantity);
+    return all === undefined ? [] : [{ x: each.step + 1, own: quantity.of(each)?.[replica] ?? null, ...all }];
   });
   const { theme } = frame;
   const colour = theme.series[4]!;
