@@ -98,7 +98,7 @@ details.caption>summary{font-weight:400;color:var(--muted);width:fit-content}
 .side :is(th,td){padding:.18rem .4rem}
 .side th:first-child{padding-left:0}
 .side tbody tr:hover>*{background:none}
-.side th[scope=row]{font-weight:400;color:var(--muted)}
+.side th[scope=row]{font-weight:400;color:var(--muted);white-space:normal;position:static}
 .why{margin:.2rem 0 .6rem;padding-left:1.1rem;font-size:.94rem}
 .why li{margin:.25rem 0}
 .hears{font-size:.88rem;margin:.3rem 0 .6rem}
@@ -121,6 +121,7 @@ details.caption>summary{font-weight:400;color:var(--muted);width:fit-content}
 .compare-view .card.scroll{margin:.6rem 0}
 .compare-view :is(td,th).status{text-align:left}.compare-view .line{font-size:.86rem}
 .compare-view .figures{margin-top:14px}
+.seeds a+a{margin-left:.5rem}
 .compare-view .observation-null{margin-top:14px}
 .start-view .pick{display:inline-flex;gap:.5rem;align-items:center}
 .editor{display:flex;flex-direction:column;min-width:0}
@@ -158,6 +159,7 @@ body{font-size:14px}
 .tiles{grid-template-columns:repeat(auto-fit,minmax(104px,1fr));gap:6px}
 .tile{padding:.3rem .5rem}.tile strong{font-size:1rem}
 .editor textarea{height:22rem}
+.side table{font-size:.82rem}.side :is(th,td){padding:.15rem .25rem}
 .slider input{width:min(46vw,240px)}
 }
 `;

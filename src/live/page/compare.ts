@@ -1,10 +1,11 @@
 import { bytes, number } from '../../base/format.ts';
+import { clearlyBest } from '../../report/difference.ts';
 import { seconds, short } from '../../report/figure/axis.ts';
 import { swatch } from '../../report/figure/compose.ts';
 import { type PageData, styleOf } from '../../report/figure/figure.ts';
 import { figures } from '../../report/figure/figures.ts';
 import { controls, make } from '../../report/page/controls.ts';
-import type { Estimate, Observation, Report } from '../../report/report.ts';
+import type { Estimate, Observation, Report, RunReport } from '../../report/report.ts';
 import { finalOf, mergedOf, scoreIn } from '../../report/score.ts';
 import { addressOf, choose, here } from './address.ts';
 import { type Listed, read } from './ask.ts';
@@ -47,14 +48,25 @@ function untold(observations: readonly Observation[]): HTMLElement[] {
   ];
 }
 
+/** More seeds are only counted. */
+const mostSeeds = 8;
+
+/** The seeds of a group, each with its run. */
+const seedsOf = (runs: readonly RunReport[]): (Node | string)[] =>
+  runs.length > mostSeeds
+    ? [number(runs.length)]
+    : runs.map(({ id, experiment: { seed } }) => {
+        const link = make('a', { href: addressOf('run', id), title: id }, String(seed));
+        link.setAttribute('aria-label', `The run with seed ${seed}`);
+        return link;
+      });
+
 /** A row for each implementation: how far it is and what it came to until now. */
 function tableOf(report: Report, at: number): HTMLElement {
   const comparison = report.comparisons[at]!;
   const score = scoreIn(report, comparison);
   const groups = comparison.groups.map((index) => report.groups[index]!);
-  const finals = groups.map((group) => finalOf(group)?.mean ?? Number.NaN);
-  const best =
-    score.sign * Math.max(...finals.map((final) => score.sign * final).filter((final) => !Number.isNaN(final)));
+  const best = clearlyBest(comparison);
   const cell = (estimate: Estimate | null, show: (value: number) => string, className = '') =>
     make('td', { className }, estimate === null ? '–' : show(estimate.mean));
   const rows = groups.map((group) => {
@@ -101,10 +113,10 @@ function tableOf(report: Report, at: number): HTMLElement {
           states.join(', '),
         ),
       ),
-      make('td', {}, number(group.seeds.length)),
+      make('td', { className: 'seeds' }, ...seedsOf(runs)),
       make(
         'td',
-        { className: final !== null && final.mean === best && groups.length > 1 ? 'best' : '' },
+        { className: report.groups[best ?? -1] === group ? 'best' : '' },
         final === null ? '–' : `${score.showEstimate(final)}${score.unit}`,
       ),
       cell(mergedOf(group), (value) => `${score.show(value)}${score.unit}`),

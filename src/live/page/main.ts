@@ -3,7 +3,7 @@ import { followWidth } from '../../report/page/width.ts';
 import type { LiveLine } from '../../store/live.ts';
 import type { ListChange } from '../stream.ts';
 import { addressOf, here } from './address.ts';
-import type { Listed } from './ask.ts';
+import { type Listed, Refused, read } from './ask.ts';
 import { CompareView } from './compare.ts';
 import { RunView } from './run.ts';
 import { RunsView } from './runs.ts';
@@ -55,6 +55,8 @@ function show(): void {
   scrollTo(0, 0);
 }
 
+const unreachable = 'No connection to dbench serve; trying again…';
+
 /** One stream for this tab, closed while nobody sees it. */
 function connect(): void {
   stream?.close();
@@ -71,9 +73,15 @@ function connect(): void {
     say('');
   };
   opened.onerror = () => {
-    say('No connection to dbench serve; trying again…');
-    // A browser gives up if it is refused, as while a server starts.
-    if (opened.readyState === EventSource.CLOSED) setTimeout(() => stream === opened && connect(), 1500);
+    if (stream !== opened) return;
+    // A browser gives up if it is refused, as without the token or while a server starts: then the server is asked why.
+    if (opened.readyState !== EventSource.CLOSED) return say(unreachable);
+    read<Listed>('list')
+      .then(
+        () => say(unreachable),
+        (error) => say(error instanceof Refused ? error.message : unreachable),
+      )
+      .finally(() => setTimeout(() => stream === opened && connect(), 1500));
   };
   opened.addEventListener('list', ({ data }) => {
     listed = merged(whole ? undefined : listed, JSON.parse(data) as ListChange);

@@ -202,6 +202,9 @@ export function reasons(
           ? 'It has been behind the mean from the beginning.'
           : `It has been behind the mean since step ${number(since.step + 1)}; before, it was not.`,
       );
-  } else why.push('It is not behind: at least half of the others are no better.');
+  } else
+    why.push(
+      `It is not behind: by its ${accuracy !== undefined ? 'test accuracy' : testLoss !== undefined ? 'test loss' : 'loss'} at least half of the others are no better.`,
+    );
   return { table, why, neighbours, behind, own: counts?.[replica] };
 }

@@ -1,4 +1,4 @@
-import type { quantityOf } from '../../report/figure/network.ts';
+import { extremeOf, type quantityOf } from '../../report/figure/network.ts';
 import { drawCourse, drawShares } from '../../report/figure/replica.ts';
 import { make } from '../../report/page/controls.ts';
 import type { NetworkRound, ReplicaFrame } from '../../report/report.ts';
@@ -80,10 +80,14 @@ export class ReplicaPanel {
     }
     const { replica, picked, frame, round, frames, quantity } = looked;
     const { table, why, neighbours, behind, own } = reasons(frames, frame, round, replica, this.#dealt ?? nothing);
+    const asks = behind ? ': why is it behind?' : '';
     this.#title.textContent = picked
-      ? `Replica ${replica}${behind ? ': why is it behind?' : ''}`
-      : `Replica ${replica} is furthest behind. Why?`;
-    this.#why.replaceChildren(...why.map((line) => make('li', {}, line)));
+      ? `Replica ${replica}${asks}`
+      : quantity.scores
+        ? `Replica ${replica} is furthest behind. Why?`
+        : `Replica ${replica} has the ${extremeOf(quantity)}${asks}`;
+    const reading = this.#dealt === undefined ? [make('li', { className: 'muted' }, 'Looking at its data…')] : [];
+    this.#why.replaceChildren(...why.map((line) => make('li', {}, line)), ...reading);
     this.#table.replaceChildren(tableOf(table, replica));
     this.#tellHears(neighbours);
     const look = (place: HTMLElement) => ({

@@ -35,17 +35,20 @@ const quantities: Readonly<
       text(value: number): string;
       /** On an axis. */
       axis(value: number): string;
+      /** Whether it tells who is behind. */
+      readonly scores?: true;
     }
   >
 > = {
   accuracy: {
     label: 'test accuracy',
+    scores: true,
     worse: 'low',
     of: (frame) => frame.testAccuracy,
     text: percent,
     axis: (share) => `${number(100 * share, 3)} %`,
   },
-  testLoss: { label: 'test loss', worse: 'high', of: (frame) => frame.testLoss, text: short, axis: tick },
+  testLoss: { label: 'test loss', scores: true, worse: 'high', of: (frame) => frame.testLoss, text: short, axis: tick },
   loss: { label: 'training loss', worse: 'high', of: (frame) => frame.loss, text: short, axis: tick },
   distance: { label: 'distance to the mean', worse: 'high', of: (frame) => frame.distance, text: short, axis: tick },
 };
@@ -56,6 +59,7 @@ export function quantityOf(choice: string, tensors: readonly { readonly name: st
   const tensor = Number(choice.slice('norm:'.length));
   return {
     label: `norm of ${tensors[tensor]?.name ?? 'a tensor'}`,
+    scores: undefined,
     worse: 'high' as const,
     of: (frame: ReplicaFrame) => frame.norms?.[tensor] ?? null,
     text: short,
@@ -138,6 +142,8 @@ function drawEdges(
   selected: number | null,
 ): SvgElement {
   const range = extent((distances ?? []).flatMap((value) => value ?? []));
+  // The dark end of the colours would vanish on a dark ground.
+  const lit = (share: number) => (frame.theme.name === 'dark' ? 0.25 + 0.75 * share : share);
   const paths = new Map<string, string>();
   const own = new Map<string, string>();
   for (let e = 0; e < edges.length / 2; e++) {
@@ -147,7 +153,7 @@ function drawEdges(
       value === null || range === undefined || range[0] === range[1]
         ? null
         : (value - range[0]) / (range[1] - range[0]);
-    const colour = share === null ? frame.theme.muted : colourAt(Math.round(share * levels) / levels);
+    const colour = share === null ? frame.theme.muted : colourAt(lit(Math.round(share * levels) / levels));
     const into = i === selected || j === selected ? own : paths;
     into.set(colour, (into.get(colour) ?? '') + at.edge(i, j));
   }
@@ -217,6 +223,10 @@ export const network: Figure = {
   },
 };
 
+/** `least test accuracy`, `largest distance to the mean` */
+export const extremeOf = ({ worse, label }: Pick<ReturnType<typeof quantityOf>, 'worse' | 'label'>) =>
+  `${worse === 'low' ? 'least' : 'largest'} ${label}`;
+
 /** A page that draws more replicas says what each is as it is pointed at. */
 export const mostTitles = 200;
 
@@ -247,7 +257,10 @@ export function drawNetworkFrame(
   const at = layout(n, round, side);
   const worst = there.length > 1 && range[0] < range[1] ? values.indexOf(outlier(there, quantity.worse)) : -1;
   // What all have in common is said once: a thousand nodes are drawn anew with every step.
-  const plain = { stroke: theme.background, 'stroke-width': Math.min(1, at.size / 4) };
+  const plain = {
+    stroke: theme.name === 'dark' ? theme.muted : theme.background,
+    'stroke-width': Math.min(1, at.size / 4),
+  };
   const nodes = values.map((value, i) => {
     const { x, y } = at.position(i);
     const share = value === null ? null : range[0] === range[1] ? 0.5 : (value - range[0]) / (range[1] - range[0]);
@@ -289,7 +302,7 @@ export function drawNetworkFrame(
   const drawn = round.edges.length / 2;
   const facts = [
     `${run.experiment.name}, step ${number(shown.step + 1)}, epoch ${number(shown.epoch + 1)}: ${round.kind}, ${number(round.all)} connections${drawn < round.all ? `, of which ${number(drawn)} are drawn` : ''}`,
-    ...(worst < 0 ? [] : [`furthest behind: replica ${worst}, ${quantity.label} ${quantity.text(values[worst]!)}`]),
+    ...(worst < 0 ? [] : [`${extremeOf(quantity)}: replica ${worst}, ${quantity.text(values[worst]!)}`]),
     ...(there.length < n ? [`${number(n - there.length)} of ${number(n)} replicas lost or not measured`] : []),
   ].flatMap((fact) => wrapped(fact, width));
   const top = 50 + facts.length * 17;
