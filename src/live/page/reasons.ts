@@ -92,7 +92,9 @@ function isBehind(values: Column | null, replica: number, worse: 'low' | 'high')
     total += value;
     count += 1;
   }
-  return worse === 'low' ? own < total / count : own > total / count;
+  const mean = total / count;
+  // By more than the sum was rounded by.
+  return (worse === 'low' ? mean - own : own - mean) > 1e-9 * Math.abs(mean);
 }
 
 /** Batches that are enough to tell a replica's loss from chance. */
