@@ -66,7 +66,8 @@ export class Api {
 
   readonly reads: Readonly<Record<string, (query: Asking) => unknown>> = {
     '/api/list': () => this.list(),
-    '/api/report': (query) => this.#report((query.get('runs') ?? '').split(',').filter(Boolean)),
+    '/api/report': (query) =>
+      this.#report((query.get('runs') ?? '').split(',').filter(Boolean), query.get('frames') !== 'no'),
     '/api/network': (query) => this.#network(this.run(query.get('run') ?? '')),
     '/api/round': (query) =>
       this.#round(this.run(query.get('run') ?? ''), whole(query, 'epoch'), whole(query, 'round')),
@@ -144,15 +145,15 @@ export class Api {
   }
 
   /** What is the same as before is not computed again; several tabs that ask at once get one answer. */
-  async #report(ids: readonly string[]): Promise<PageData> {
+  async #report(ids: readonly string[], frames: boolean): Promise<PageData> {
     if (ids.length > mostRuns) throw new UserError(`at most ${mostRuns} runs can be compared at once`);
     const runs = ids.map((id) => this.run(id));
     const rows = new Map(this.#catalogue.rows().rows.map((row) => [row.id, row]));
     const stamp = JSON.stringify(ids.map((id) => rows.get(id)));
-    const key = ids.join();
+    const key = `${ids.join()} ${frames}`;
     const known = this.#reports.get(key);
     if (known?.stamp === stamp) return known.data;
-    const data = buildReport(runs, { mixed: true, live: (folder) => this.#live(folder) }).then((report) => ({
+    const data = buildReport(runs, { mixed: true, frames, live: (folder) => this.#live(folder) }).then((report) => ({
       report,
       pictures: picturesOf(report),
     }));

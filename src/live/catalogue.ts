@@ -43,6 +43,7 @@ interface Known {
   readonly run: Run;
   readonly startedAt: string;
   readonly group: string;
+  lookedMs: number;
   /** Of the folder's own files: what is unchanged is not read again. */
   stamp: string;
   row: RunRow;
@@ -50,6 +51,10 @@ interface Known {
   /** What the figures were read from. */
   source: string;
 }
+
+/** Runs that have ended are looked at again after so long. */
+const rareMs = 5000;
+const isEnded = (row: RunRow | undefined) => row?.status === 'complete' || row?.status === 'diverged';
 
 /** When files were written; nothing for those that are not there. */
 const stampOf = (folder: string, names: readonly string[]) =>
@@ -86,10 +91,13 @@ export class Catalogue {
 
   #scan(): Map<string, Known> {
     const names = readNames(this.root);
+    const now = performance.now();
     for (const id of this.#known.keys()) if (!names.has(id)) this.#forget(id);
     for (const id of names) {
       const known = this.#known.get(id) ?? this.#open(id);
-      if (known === undefined) continue;
+      // What has ended rarely changes, and there may be many on a slow disk.
+      if (known === undefined || (isEnded(known.row) && now - known.lookedMs < rareMs)) continue;
+      known.lookedMs = now;
       const status = statusOf(known.run);
       const stamp = `${status} ${stampOf(known.run.folder, ['result.json', 'stop', 'lock'])}`;
       if (status === 'running') known.figures = this.#tail(known.run).figures();
@@ -111,7 +119,15 @@ export class Catalogue {
       const key = groupOf(run.experiment);
       const group = this.#groups.get(key) ?? String(this.#groups.size);
       this.#groups.set(key, group);
-      const known = { run, startedAt, group, stamp: '', figures: unknown, source: '' } as unknown as Known;
+      const known = {
+        run,
+        startedAt,
+        group,
+        stamp: '',
+        figures: unknown,
+        source: '',
+        lookedMs: Number.NEGATIVE_INFINITY,
+      } as unknown as Known;
       this.#known.set(id, known);
       return known;
     } catch (error) {
@@ -183,10 +199,19 @@ function rowOf({ run, startedAt, group, figures }: Known, status: Status): RunRo
   };
 }
 
+/** Whether all average with all; of each algorithm found out once. */
+const centralized = new Map<string, boolean>();
+function isCentralized({ algorithm }: Experiment): boolean {
+  const key = JSON.stringify(algorithm);
+  const found = centralized.get(key) ?? !factsOf(algorithm).usesTopology;
+  centralized.set(key, found);
+  return found;
+}
+
 /** The topology with the numbers that tell it from others of its kind. */
-function topologyText({ topology, algorithm }: Experiment): string {
-  if (!factsOf(algorithm).usesTopology) return 'all together';
-  const { kind, ...settings } = topology as Readonly<Record<string, unknown>> & { readonly kind: string };
+function topologyText(experiment: Experiment): string {
+  if (isCentralized(experiment)) return 'all together';
+  const { kind, ...settings } = experiment.topology as Readonly<Record<string, unknown>> & { readonly kind: string };
   if (kind === 'ada') return `ada ${settings.k0}→${settings.kEnd ?? settings.kMin}`;
   const said = Object.entries(settings).filter(([, value]) => typeof value === 'number');
   return [kind, ...said.map(([key, value]) => `${key}=${value}`)].join(' ');

@@ -22,6 +22,8 @@ export interface ReportOptions {
   readonly mixed?: boolean | undefined;
   /** With runs that are going on, as far as they are: what the live file in a folder tells, undefined if there is none. */
   readonly live?: ((folder: string) => Live | undefined) | undefined;
+  /** Whether the replicas are part of it step by step; they are unless this is false. */
+  readonly frames?: boolean | undefined;
   /** Networks that the runs are timed on, by default those that they were trained on; and the time of a step there, by default what runs or networks say, or what the runs took on their own machine. */
   readonly networks?: readonly NamedNetwork[] | undefined;
   readonly compute?: string | undefined;
@@ -30,7 +32,7 @@ export interface ReportOptions {
 /** All that these runs tell, as plain data. */
 export async function buildReport(given: readonly Run[], options: ReportOptions = {}): Promise<Report> {
   const { runs: distinct, notes } = withoutRepeats(given);
-  const members = await load(distinct, notes, options.live);
+  const members = await load(distinct, notes, options);
   if (!options.mixed) refuseMixed(members.map(({ run }) => run));
   const parts = bySeed(members);
   const implementations = implementationsOf(parts);
@@ -95,7 +97,7 @@ function repeatNotes(repeats: readonly (readonly [repeat: string, original: stri
 const mostNumbers = 60_000;
 
 /** What can be read; what cannot is noted. */
-async function load(runs: readonly Run[], notes: string[], live: ReportOptions['live']): Promise<Member[]> {
+async function load(runs: readonly Run[], notes: string[], { live, frames = true }: ReportOptions): Promise<Member[]> {
   const most = Math.ceil(mostNumbers / runs.length);
   const members: Member[] = [];
   const problems: string[] = [];
@@ -106,7 +108,7 @@ async function load(runs: readonly Run[], notes: string[], live: ReportOptions['
       const network = () =>
         now === undefined ? readNetwork(run, { most }) : liveNetwork(run.experiment, now, { most });
       if (series !== undefined && series.steps.step.length > 0)
-        members.push({ run, series, summary: summaryOf(run, series), network: await network() });
+        members.push({ run, series, summary: summaryOf(run, series), network: frames ? await network() : null });
       else problems.push(`${run.id} is left out: ${whyEmpty(run)}.`);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

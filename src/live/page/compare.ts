@@ -9,6 +9,7 @@ import type { Estimate, Observation, Report, RunReport } from '../../report/repo
 import { finalOf, mergedOf, scoreIn } from '../../report/score.ts';
 import { addressOf, choose, here } from './address.ts';
 import { type Listed, read } from './ask.ts';
+import { Budget } from './budget.ts';
 import { Figures, theme } from './figures.ts';
 import { RunPicker } from './picker.ts';
 import { renew } from './renew.ts';
@@ -172,6 +173,7 @@ export class CompareView {
   #data: PageData | undefined;
   #shown = '';
   #waiting: ReturnType<typeof setTimeout> | undefined;
+  readonly #budget = new Budget();
 
   constructor() {
     this.element.append(
@@ -204,7 +206,7 @@ export class CompareView {
         this.#waiting = undefined;
         this.#update().catch((error) => this.#say(String(error.message)));
       },
-      this.#shown === '' ? 0 : this.#first.rest + this.#rest.rest,
+      this.#shown === '' ? 0 : this.#budget.rest,
     );
   }
 
@@ -216,10 +218,12 @@ export class CompareView {
       return this.#say(
         'Those that differ in nothing but their seed become one curve with a band. Runs that are going on are followed.',
       );
+    const start = performance.now();
     const data = await read<PageData>('report', { runs: ids.join(',') });
     this.#shown = now;
     this.#data = data;
     this.#draw();
+    this.#budget.spend(performance.now() - start);
   }
 
   /** The comparison that is looked at: runs of other scales and tasks are compared by themselves. */

@@ -21,16 +21,12 @@ function chosen(figure: Figure, view: View): Choices {
 export const captionOf = ({ caption }: Pick<Figure, 'caption'>) =>
   make('details', { className: 'caption' }, make('summary', {}, 'How to read this'), make('figcaption', {}, caption));
 
-/** Of a core, for drawing what changes by itself. */
-const share = 0.02;
-
 /** Figures of a report that changes: those on the screen are drawn anew, no more often than they are worth. */
 export class Figures {
   readonly element = make('div', { className: 'figures' });
   readonly #places: { readonly figure: Figure; readonly place: HTMLElement; seen: boolean; stale: boolean }[];
   readonly #watch: IntersectionObserver;
   #view: View | undefined;
-  #next = 0;
 
   constructor(figures: readonly Figure[]) {
     this.#watch = new IntersectionObserver(
@@ -60,14 +56,8 @@ export class Figures {
     });
   }
 
-  /** Milliseconds until it may be shown anew. */
-  get rest(): number {
-    return Math.max(0, this.#next - performance.now());
-  }
-
   show({ report, pictures }: PageData, comparison = report.comparisons.length - 1): void {
     this.#view = { report, pictures, comparison, hidden: new Set() };
-    const start = performance.now();
     for (const each of this.#places) {
       const applies = groupsOf(this.#view).length > 0 && each.figure.applies(this.#view);
       each.place.hidden = !applies;
@@ -75,8 +65,6 @@ export class Figures {
       if (each.seen) this.#draw(each.figure, each.place);
       each.stale = !each.seen;
     }
-    const spent = performance.now() - start;
-    this.#next = performance.now() + Math.max(1000, spent / share);
   }
 
   redraw(): void {

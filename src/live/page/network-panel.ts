@@ -5,6 +5,7 @@ import { make } from '../../report/page/controls.ts';
 import type { NetworkReport, ReplicaFrame } from '../../report/report.ts';
 import type { LiveLine } from '../../store/live.ts';
 import { choose, here } from './address.ts';
+import { Budget } from './budget.ts';
 import { captionOf, theme } from './figures.ts';
 import { FrameLog, type ShownTensor } from './frames.ts';
 import { ReplicaPanel } from './replica-panel.ts';
@@ -26,6 +27,7 @@ export class NetworkPanel {
   readonly #both: HTMLElement;
   #shown: readonly [ReplicaFrame, ReturnType<typeof quantityOf>] | undefined;
   #due = false;
+  readonly #budget = new Budget();
 
   constructor(id: string, experiment: Experiment) {
     this.#experiment = experiment;
@@ -109,14 +111,21 @@ export class NetworkPanel {
     this.#log.take(lines);
   }
 
-  /** Once for all that comes within a moment. */
+  /** What comes by itself is drawn as often as it is worth. */
   #soon(): void {
     if (this.#due) return;
     this.#due = true;
-    requestAnimationFrame(() => {
-      this.#due = false;
-      this.draw();
-    });
+    setTimeout(
+      () =>
+        requestAnimationFrame(() => {
+          this.#due = false;
+          const start = performance.now();
+          this.draw();
+          // After the browser has painted it.
+          setTimeout(() => this.#budget.spend(performance.now() - start));
+        }),
+      this.#budget.rest,
+    );
   }
 
   draw(): void {

@@ -8,6 +8,7 @@ import type { LiveLine } from '../../store/live.ts';
 import type { RunRow } from '../catalogue.ts';
 import { addressOf } from './address.ts';
 import { type Listed, read } from './ask.ts';
+import { Budget } from './budget.ts';
 import { Figures } from './figures.ts';
 import { NetworkPanel } from './network-panel.ts';
 import { action, badge, bar, deleteAll, shareDone, steer, timeText, whenText } from './row.ts';
@@ -43,6 +44,7 @@ export class RunView {
   #stale = true;
   #status = '';
   #waiting: ReturnType<typeof setTimeout> | undefined;
+  readonly #budget = new Budget();
 
   constructor(id: string) {
     this.#id = id;
@@ -76,10 +78,15 @@ export class RunView {
   async #history(): Promise<void> {
     const [{ network }, data] = await Promise.all([
       read<{ network: NetworkReport | null }>('network', { run: this.#id }),
-      read<PageData>('report', { runs: this.#id }).catch(() => undefined),
+      this.#report().catch(() => undefined),
     ]);
     this.#panel!.history(network, data?.report.runs[0]?.tensors ?? []);
     if (data !== undefined) this.#show(data);
+  }
+
+  /** Without the replicas step by step, which the network has of its own. */
+  #report(): Promise<PageData> {
+    return read<PageData>('report', { runs: this.#id, frames: 'no' });
   }
 
   list({ runs, readOnly }: Listed) {
@@ -175,13 +182,16 @@ export class RunView {
       async () => {
         this.#waiting = undefined;
         this.#stale = false;
-        await read<PageData>('report', { runs: this.#id }).then(
+        // With what it takes the server.
+        const start = performance.now();
+        await this.#report().then(
           (data) => this.#show(data),
           () => {},
         );
+        this.#budget.spend(performance.now() - start);
         this.#plan();
       },
-      Math.max(1000, this.#figures.rest),
+      Math.max(1000, this.#budget.rest),
     );
   }
 
