@@ -22,7 +22,7 @@ const { values } = parseArgs({
 });
 const file = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const draft =
-  'name: mine\nreplicas: 16\ndata: { kind: mnist, trian: 5120 }\nmodel: { kind: mlp, hidden: [32] }\nbatch: 8\nepochs: 6\nlearningRate: { base: 0.1 }\ntopology: { kind:  }\n';
+  'name: mine\nreplicas: 16\ndata: { kind: mnist, trian: 5120 }\nmodel: { kind: mlp, hidden: [32] }\nbatch: 8\nepochs: 6\nlearningRate: { base: 0.1 }\ntopology: { kind: ex }\n';
 const replica = values.replica === '' ? '' : `?replica=${values.replica}`;
 const views = {
   runs: 'runs',
@@ -52,7 +52,7 @@ async function shoot(page: Page, address: string, name: Name): Promise<Buffer> {
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
   }
-  await page.waitForTimeout(4000);
+  await page.waitForTimeout(name === 'runs' ? 8000 : 4000);
   return page.screenshot();
 }
 
@@ -67,7 +67,7 @@ async function pictures(browser: Browser, address: string, theme: 'light' | 'dar
 
 /** Few colours make a small file. */
 const save = (picture: Sharp, name: string) =>
-  picture.png({ palette: true, colours: 128, effort: 10, compressionLevel: 9 }).toFile(file(`../docs/${name}.png`));
+  picture.png({ palette: true, colours: 64, effort: 10, compressionLevel: 9 }).toFile(file(`../docs/${name}.png`));
 
 async function beside(
   rows: readonly (readonly Buffer[])[],
@@ -100,8 +100,8 @@ try {
       [dark.runs, dark.run],
       [dark.compare, dark.start],
     ],
-    800,
-    500,
+    640,
+    400,
     'live-dark',
   );
   const phone = [
@@ -110,8 +110,8 @@ try {
   ];
   await beside(
     phone.map((each) => Object.values(each)),
-    300,
-    645,
+    240,
+    516,
     'live-phone',
   );
 } finally {

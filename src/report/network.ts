@@ -71,7 +71,12 @@ export async function readNetwork(
     // The last rather than the first, if there is only one.
     const chosen = count === 1 ? known.slice(-1) : spread(known, Math.min(count, 200));
     const steps = chosen.map(({ step }) => step as number);
-    const own = await listsOf(events, 'replica_steps', ['loss', 'accuracy', 'replica_distance'], steps);
+    const own = await listsOf(
+      events,
+      'replica_steps',
+      ['loss', 'accuracy', 'replica_distance', 'virtual_finished', 'own_steps'],
+      steps,
+    );
     const evaluated = await events.rows('select step from evaluations order by step');
     const before = (step: number) =>
       evaluated.findLast((row) => (row.step as number) <= step + 1)?.step as number | undefined;
@@ -81,7 +86,13 @@ export async function readNetwork(
     const edges = probes.edges ? await readEdges(events, steps) : new Map<number, Edges>();
     const frames = chosen.map(({ step, epoch, round }): Told => {
       const at = step as number;
-      const { loss, accuracy, replica_distance: distance } = own.get(at)!;
+      const {
+        loss,
+        accuracy,
+        replica_distance: distance,
+        virtual_finished: finished,
+        own_steps: ownSteps,
+      } = own.get(at)!;
       const score = scores.get(before(at) ?? -1);
       return {
         step: at,
@@ -92,7 +103,9 @@ export async function readNetwork(
         accuracy: accuracy!,
         testLoss: placed(score?.replica, score?.loss, replicas),
         testAccuracy: placed(score?.replica, score?.accuracy, replicas),
-        distance: distance!.every((each) => each === null) ? null : distance!,
+        distance: measured(distance!),
+        finished: measured(finished!),
+        ownSteps: measured(ownSteps!),
         norms: norms.get(at) ?? null,
         edges: edges.get(at) ?? null,
       };
@@ -112,6 +125,9 @@ interface Edges {
 /** A frame whose round is counted over the whole run. */
 type Told = Omit<ReplicaFrame, 'edges'> & { readonly edges: Edges | null };
 
+/** null if there is nothing of any replica. */
+const measured = (values: Column): Column | null => (values.every((value) => value === null) ? null : values);
+
 /** A value for each replica, null for those that were not evaluated. */
 function placed(replicas: Column | undefined, values: Column | undefined, n: number): Column | null {
   if (replicas === undefined || values === undefined) return null;
@@ -119,7 +135,7 @@ function placed(replicas: Column | undefined, values: Column | undefined, n: num
   replicas.forEach((i, at) => {
     all[i!] = values[at] ?? null;
   });
-  return all.every((value) => value === null) ? null : all;
+  return measured(all);
 }
 
 async function readNorms(events: Events, steps: readonly number[]): Promise<Map<number, Column[]>> {
@@ -154,6 +170,9 @@ export function liveNetwork(
     const score = evaluations.findLast(({ step }) => step <= line.step + 1);
     return {
       ...line,
+      // Versions before did not tell these.
+      finished: line.finished ?? null,
+      ownSteps: line.ownSteps ?? null,
       testLoss: placed(score?.replicas, score?.loss, n),
       testAccuracy: placed(score?.replicas, score?.accuracy, n),
     };

@@ -109,6 +109,10 @@ export interface ReplicaFrame {
   readonly testAccuracy: Column | null;
   /** ‖x_i − x̄‖ before averaging. */
   readonly distance: Column | null;
+  /** Virtual time at which each had finished the step, in seconds; null without a network. */
+  readonly finished: Column | null;
+  /** Steps of its own; null if all step together. */
+  readonly ownSteps: Column | null;
   /** norms[tensor][replica] */
   readonly norms: readonly Column[] | null;
   /** ‖x_i − x_j‖ along the edges that are drawn. */
@@ -139,6 +143,8 @@ export interface RunReport {
     /** Since the start of the run: of training alone, without evaluation; sent by one replica, mean over the replicas. */
     readonly seconds: readonly number[];
     readonly sentBytes: readonly number[];
+    /** Virtual time at which the last replica had finished; null without a network. */
+    readonly virtualSeconds: Column;
     readonly loss: Band;
     readonly accuracy: Band;
     readonly learningRate: Column;
@@ -157,6 +163,8 @@ export interface RunReport {
     readonly epoch: readonly number[];
     readonly seconds: readonly number[];
     readonly sentBytes: readonly number[];
+    /** Virtual time at which the local models had finished their last step, mean over them; null without a network. */
+    readonly virtualSeconds: Column;
     readonly loss: Band;
     readonly accuracy: Band;
     readonly mergedLoss: Column;

@@ -45,6 +45,10 @@ export interface LiveReplicas {
   readonly loss: PerReplica;
   readonly accuracy: PerReplica;
   readonly distance: PerReplica | null;
+  /** Virtual time at which each had finished; null without a network. */
+  readonly finished: PerReplica | null;
+  /** Steps of its own; null if all step together. */
+  readonly ownSteps: PerReplica | null;
   /** norms[tensor][replica], and how unequal they are; null if they were not probed. Norms of very many are left out. */
   readonly norms: readonly PerReplica[] | null;
   readonly dispersion: readonly Dispersion[] | null;
@@ -205,9 +209,18 @@ export class LiveLog {
     if (this.#due(now, this.#stepsMs, stepMs, mostSteps)) this.#flushSteps(now);
     if (!this.#due(now, this.#replicasMs, Math.max(replicasMs, this.#tookMs / mostShare), mostReplicas)) return;
     this.#replicasMs = now;
-    const { step, epoch, round, loss, accuracy, replicaDistance: distance } = event;
+    const {
+      step,
+      epoch,
+      round,
+      loss,
+      accuracy,
+      replicaDistance: distance,
+      virtualFinished: finished,
+      ownSteps,
+    } = event;
     const nothing = { norms: null, dispersion: null, edges: null };
-    this.#replicas = { type: 'replicas', step, epoch, round, loss, accuracy, distance, ...nothing };
+    this.#replicas = { type: 'replicas', step, epoch, round, loss, accuracy, distance, finished, ownSteps, ...nothing };
   }
 
   #norms(step: number, norms: readonly PerReplica[]): void {

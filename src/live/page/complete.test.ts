@@ -38,6 +38,8 @@ describe('completion of an experiment', () => {
   it('offers values', () => {
     expect(at('topology: { kind: ri| }').labels).toContain('ring');
     expect(at('topology: { kind: | }').labels).toContain('torus');
+    expect(at('topology: { kind: | }').labels).not.toContain('torus2d');
+    expect(at('topology: { kind: torus2| }').labels).toEqual(['torus2d']);
     expect(at('topology: |').labels).toContain('{ kind: ring }');
     expect(at('data: { kind: mnist, dropLast: | }').labels).toEqual(['true', 'false']);
     expect(at('replicas: |').labels).toEqual([]);

@@ -137,8 +137,13 @@ export function suggestions(schema: Schema, caret: Caret): Suggestion[] {
   const add = (each: Suggestion) => {
     if (each.label.toLowerCase().includes(word.toLowerCase()) && !all.has(each.label)) all.set(each.label, each);
   };
-  if (value) for (const each of found) valuesOf(each, caret).forEach(add);
-  else
+  if (value) {
+    // Of a kind with several names the usual one, until another is written.
+    const usual = (each: Schema) =>
+      caret.path.at(-1) === 'kind' ? valuesOf(each, caret).slice(0, 1) : valuesOf(each, caret);
+    for (const each of found) usual(each).forEach(add);
+    if (all.size === 0) for (const each of found) valuesOf(each, caret).forEach(add);
+  } else
     for (const each of found)
       for (const [key, of] of Object.entries(each.properties ?? {}))
         if (!present.has(key)) add({ label: key, ...keyInsert(key, of, caret), description: described(of) });

@@ -86,6 +86,8 @@ export class FrameLog {
     const { replicas: n } = this.#experiment;
     this.#frames.push({
       ...line,
+      finished: line.finished ?? null,
+      ownSteps: line.ownSteps ?? null,
       round,
       testLoss: evaluation === undefined ? (before?.testLoss ?? null) : placed(evaluation, evaluation.loss, n),
       testAccuracy:

@@ -172,7 +172,15 @@ export class NetworkPanel {
   /** What is on offer at this step; the one chosen, if it is. */
   #colours(frame: ReplicaFrame): string {
     const { tensors } = this.#log;
-    const all = ['accuracy', 'testLoss', 'loss', 'distance', ...tensors.map((_, t) => `norm:${t}`)];
+    const all = [
+      'accuracy',
+      'testLoss',
+      'loss',
+      'distance',
+      'finished',
+      'ownSteps',
+      ...tensors.map((_, t) => `norm:${t}`),
+    ];
     const there = all.filter((each) => quantityOf(each, tensors).of(frame) !== null);
     const chosen = here().chosen.get('colour') ?? '';
     const value = there.includes(chosen) ? chosen : (there[0] ?? 'loss');

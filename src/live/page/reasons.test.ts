@@ -22,6 +22,8 @@ const frame = (step: number, accuracy: readonly number[], more: Partial<ReplicaF
   testLoss: all(0.4),
   testAccuracy: accuracy,
   distance: all(1),
+  finished: null,
+  ownSteps: null,
   norms: null,
   edges: null,
   ...more,
@@ -56,6 +58,11 @@ describe('why a replica is behind', () => {
   it('its distance to the mean', () => {
     const far = frame(9, all(0.9, { 3: 0.5 }), { distance: all(1, { 3: 4 }) });
     expect(why([far], 3)).toMatch(/2\.91 times as far from the mean/);
+  });
+
+  it('its own pace, where replicas do not step together', () => {
+    const slow = frame(9, all(0.9, { 3: 0.5 }), { ownSteps: all(20, { 3: 5 }) });
+    expect(why([slow], 3)).toContain('It is slow: it made 5 steps of its own, others 18.1 on average');
   });
 
   it('since when', () => {

@@ -1,5 +1,5 @@
 import { number } from '../../base/format.ts';
-import { percent, short } from '../../report/figure/axis.ts';
+import { percent, seconds, short } from '../../report/figure/axis.ts';
 import type { NetworkRound, ReplicaFrame } from '../../report/report.ts';
 
 type Column = readonly (number | null)[];
@@ -29,6 +29,7 @@ interface Place {
   readonly mean: number;
   /** How many are worse off, and how many there are. */
   readonly behind: number;
+  readonly ahead: number;
   readonly of: number;
 }
 
@@ -37,10 +38,12 @@ function placeOf(values: Column | null, replica: number, worse: 'low' | 'high'):
   if (values === null || own === null || own === undefined) return undefined;
   const there = values.filter((value) => value !== null);
   const behind = there.filter((value) => (worse === 'low' ? value < own : value > own)).length;
-  return { own, mean: meanOf(there), behind, of: there.length };
+  const ahead = there.length - behind - there.filter((value) => value === own).length;
+  return { own, mean: meanOf(there), behind, ahead, of: there.length };
 }
 
-function placeText({ behind, of }: Place): string {
+function placeText({ behind, of, ahead }: Place): string {
+  if (behind === 0 && ahead === 0) return of > 1 ? 'all alike' : '';
   if (behind === 0) return 'last';
   return behind + 1 === of ? 'first' : `${number(of - behind)} of ${number(of)}`;
 }
@@ -123,6 +126,7 @@ export function reasons(
   const testLoss = placeOf(frame.testLoss, replica, 'high');
   const loss = placeOf(frame.loss, replica, 'high');
   const distance = placeOf(frame.distance, replica, 'high');
+  const ownSteps = placeOf(frame.ownSteps, replica, 'low');
   const scores = (at: ReplicaFrame) =>
     accuracy !== undefined ? at.testAccuracy : testLoss !== undefined ? at.testLoss : at.loss;
   const near = neighbours.flatMap((i) => scores(frame)?.[i] ?? []);
@@ -138,13 +142,15 @@ export function reasons(
       own: text(at.own),
       mean: text(at.mean),
       place: placeText(at),
-      bad: at.of > 3 && at.behind < at.of / 8,
+      bad: at.of > 3 && at.ahead > 0 && at.behind < at.of / 8,
     });
   };
   add('test accuracy', accuracy, percent);
   if (accuracy === undefined) add('test loss', testLoss, short);
   add('loss on its own batch', loss, short);
   add('distance to the mean', distance, short);
+  add('steps of its own', ownSteps, short);
+  add('virtual time', placeOf(frame.finished, replica, 'high'), seconds);
   if (near.length > 0)
     table.push({
       name: 'those it hears',
@@ -179,6 +185,10 @@ export function reasons(
     if (off > 0.5 * deviation(all))
       why.push(
         `${neighbours.length === 1 ? 'The one it hears is' : 'Those it hears are'} behind as well: what better ones know comes to it over several steps.`,
+      );
+    if (ownSteps !== undefined && ownSteps.own < 0.8 * ownSteps.mean)
+      why.push(
+        `It is slow: it made ${number(ownSteps.own)} steps of its own, others ${number(ownSteps.mean, 3)} on average.`,
       );
     if (neighbours.length === 0) why.push('It hears nobody in this round.');
     if (distance !== undefined && distance.mean > 0 && distance.own > 1.5 * distance.mean)

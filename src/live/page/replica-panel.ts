@@ -36,6 +36,8 @@ function tableOf(standings: readonly Placing[], replica: number): HTMLElement {
   return make('table', {}, make('thead', {}, make('tr', {}, ...head)), make('tbody', {}, ...rows));
 }
 
+const alike = (values: readonly (number | null)[]) => new Set(values).size < 2;
+
 /** One replica: what may be why it is where it is, how it stands beside the others, over time, and what it learns from. */
 export class ReplicaPanel {
   readonly element = make('div', { className: 'side' });
@@ -83,8 +85,8 @@ export class ReplicaPanel {
     const asks = behind ? ': why is it behind?' : '';
     this.#title.textContent = picked
       ? `Replica ${replica}${asks}`
-      : quantity.scores
-        ? `Replica ${replica} is furthest behind. Why?`
+      : quantity.scores || alike(quantity.of(frame) ?? [])
+        ? `Replica ${replica} ${behind ? 'is furthest behind. Why?' : 'beside the others'}`
         : `Replica ${replica} has the ${extremeOf(quantity)}${asks}`;
     const reading = this.#dealt === undefined ? [make('li', { className: 'muted' }, 'Looking at its data…')] : [];
     this.#why.replaceChildren(...why.map((line) => make('li', {}, line)), ...reading);

@@ -1,5 +1,5 @@
 import { bytes, number } from '../../base/format.ts';
-import { short, tick } from '../../report/figure/axis.ts';
+import { seconds, short, tick } from '../../report/figure/axis.ts';
 import { make } from '../../report/page/controls.ts';
 import type { RunReport } from '../../report/report.ts';
 import { sparkline } from './row.ts';
@@ -53,6 +53,7 @@ function tilesOf({ steps, evaluations, variance, summary, experiment }: RunRepor
   if (summary.sentBytes !== null)
     tiles.push({ name: 'sent per replica', value: bytes(summary.sentBytes), remark: '', course: [] });
   const ms = steps.step.map((_, i) => Object.values(steps.ms).reduce((sum, column) => sum + (column[i] ?? 0), 0));
+  add('virtual time', steps.virtualSeconds, seconds);
   add('time per step', ms, (value) => `${short(value)} ms`);
   return tiles;
 }

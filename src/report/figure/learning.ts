@@ -17,7 +17,7 @@ import {
 import { type Figure, groupsOf, runsOf, type View } from './figure.ts';
 import { rateMarks } from './rate.ts';
 
-type Axis = 'epoch' | 'step' | 'bytes' | 'seconds';
+type Axis = 'epoch' | 'step' | 'bytes' | 'seconds' | 'virtual';
 /** The error is √ of the loss, where that is a mean squared error: as the tables tell it. */
 type Quantity = 'accuracy' | 'error' | 'loss';
 
@@ -28,6 +28,7 @@ const axes: Readonly<Record<Axis, { label: string; text: (value: number) => stri
   epoch: { label: 'epoch', text: (value) => `epoch ${number(value, 3)}` },
   step: { label: 'step', text: (value) => `step ${number(Math.round(value))}` },
   bytes: { label: 'bytes sent by one replica', text: (value) => `${bytes(value)} sent by one replica` },
+  virtual: { label: 'virtual time (s)', text: (value) => `${seconds(value)} of virtual time` },
   seconds: { label: 'seconds of training', text: (value) => `${seconds(value)} of training` },
 };
 
@@ -45,6 +46,7 @@ export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, 
       step: done,
       bytes: steps.sentBytes,
       seconds: steps.seconds,
+      virtual: steps.virtualSeconds,
     };
     return { step: done, x: x[axis], y: steps[quantity].mean, low: steps[quantity].min, high: steps[quantity].max };
   }
@@ -54,6 +56,7 @@ export function learningColumns(run: RunReport, quantity: Quantity, axis: Axis, 
     step: evaluations.step,
     bytes: evaluations.sentBytes,
     seconds: evaluations.seconds,
+    virtual: evaluations.virtualSeconds,
   };
   const band = evaluations[quantity];
   if (of === 'merged')
@@ -81,6 +84,7 @@ export const learning: Figure = {
     const tested = has(view, 'local', 'loss');
     const merged = has(view, 'merged', 'loss');
     const accurate = has(view, 'local', 'accuracy') || has(view, 'training', 'accuracy');
+    const timed = runsOf(view).some(({ summary }) => summary.virtualSeconds !== null);
     const seeds = groupsOf(view).some((group) => group.runs.length > 1);
     const options = (rows: readonly (readonly [string, string, boolean?])[]) =>
       rows.filter(([, , shown = true]) => shown).map(([value, label]) => ({ value, label }));
@@ -103,6 +107,7 @@ export const learning: Figure = {
           ['step', 'steps'],
           ['bytes', 'bytes'],
           ['seconds', 'seconds'],
+          ['virtual', 'virtual time', timed],
         ]),
       },
       {

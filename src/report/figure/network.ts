@@ -1,7 +1,7 @@
 import { edgePath, place } from '../../draw/circle.ts';
 import { gridEdge, gridOf } from '../../draw/grid.ts';
 import type { NetworkReport, NetworkRound, ReplicaFrame, Report, RunReport } from '../report.ts';
-import { extent, number, percent, short, tick } from './axis.ts';
+import { extent, number, percent, seconds, short, tick } from './axis.ts';
 import { element, type Frame, fontFamily, fontSize, type SvgElement, wrapped } from './compose.ts';
 import { type Choices, type Figure, groupsOf, type View } from './figure.ts';
 
@@ -50,6 +50,14 @@ const quantities: Readonly<
   },
   testLoss: { label: 'test loss', scores: true, worse: 'high', of: (frame) => frame.testLoss, text: short, axis: tick },
   loss: { label: 'training loss', worse: 'high', of: (frame) => frame.loss, text: short, axis: tick },
+  finished: {
+    label: 'virtual time at the end of the step',
+    worse: 'high',
+    of: (frame) => frame.finished,
+    text: seconds,
+    axis: seconds,
+  },
+  ownSteps: { label: 'steps of its own', worse: 'low', of: (frame) => frame.ownSteps, text: short, axis: tick },
   distance: { label: 'distance to the mean', worse: 'high', of: (frame) => frame.distance, text: short, axis: tick },
 };
 
