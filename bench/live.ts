@@ -10,7 +10,7 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -83,23 +83,43 @@ async function open(browser: Browser, address: string, hash: string): Promise<Pa
   return page;
 }
 
+/** Processor seconds of all that a process started and that is still there. */
+function startedSeconds(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
+  return children.reduce((sum, child) => {
+    try {
+      // Behind the name, in clock ticks: of the program, and of the system for it.
+      const fields = readFileSync(`/proc/${child}/stat`, 'utf8')
+        .replace(/^.*\) /s, '')
+        .split(' ');
+      return sum + (Number(fields[11]) + Number(fields[12])) / 100 + startedSeconds(Number(child));
+    } catch {
+      return sum;
+    }
+  }, 0);
+}
+
 /** As a user does: the page of the run that is going on, from its first moments to its end. */
 async function ratio(browser: Browser): Promise<string> {
   const experiment = settings(64, Number(options.epochs));
-  const rows: { readonly without: number; readonly open: number }[] = [];
+  const rows: { readonly without: number; readonly open: number; readonly share: number }[] = [];
   for (let round = 0; round < Number(options.rounds); round++) {
     const without = await carryOut(experiment, `without${round}`);
     const { child, address } = await serve(`open${round}`);
     let page: Page | undefined;
+    const before = startedSeconds(process.pid);
     const watched = await carryOut(experiment, `open${round}`, async () => {
       page = await open(browser, address, 'runs');
       await page.locator('.runs .name a').click({ timeout: 60_000 });
       await page.locator('#network .drawing[data-step]').waitFor({ timeout: 60_000 });
     });
+    // The run has ended: what is left are the server and the browser.
+    const share = (startedSeconds(process.pid) - before) / (availableParallelism() * watched.seconds);
     await page!.close();
     child.kill();
-    rows.push({ without: without.seconds, open: watched.seconds });
-    console.error(`without ${without.seconds.toFixed(2)} s, with the page ${watched.seconds.toFixed(2)} s`);
+    rows.push({ without: without.seconds, open: watched.seconds, share });
+    const told = `server and browser took ${(100 * share).toFixed(1)} % of the processors`;
+    console.error(`without ${without.seconds.toFixed(2)} s, with the page ${watched.seconds.toFixed(2)} s, ${told}`);
   }
   const [without, watched] = [median(rows.map((row) => row.without)), median(rows.map((row) => row.open))];
   return `${without.toFixed(2)} s without, ${watched.toFixed(2)} s with the page open: ${(watched / without).toFixed(3)} times (wanted: at most 1.02)`;
