@@ -253,7 +253,7 @@ function drawing(points: readonly { readonly s: number; readonly mb: number }[])
   const text = (at: number, down: number, said: string, anchor = 'middle') =>
     `<text x="${at}" y="${down}" text-anchor="${anchor}" fill="#56616d">${said}</text>`;
   const ticks = Array.from({ length: most / 50 + 1 }, (_, i) => 50 * i);
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/>
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" font-family="system-ui, sans-serif" font-size="12"><title>Memory of dbench serve over the minutes of a sweep</title><rect width="100%" height="100%" fill="#fff"/>
 ${text(50, 16, 'memory of dbench serve (MB) over the minutes of a sweep', 'start')}
 ${ticks.map((mb) => `<path d="M50 ${y(mb)}H${width - 20}" stroke="#d9e0e7"/>${text(42, y(mb) + 4, String(mb), 'end')}`).join('\n')}
 ${Array.from({ length: Math.floor(points.at(-1)!.s / 60) + 1 }, (_, i) => text(x(60 * i), height - 14, String(i))).join('\n')}
