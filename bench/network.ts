@@ -3,7 +3,7 @@
  *
  *     npm run build && npx tsx bench/network.ts [--rounds 7] [--json]
  *
- * A run with a network against the same run without, in turn in one process, from its first step to its last with all that is stored: the quickstart's D_torus, 64 replicas of an mlp, with noise
+ * A run with a network against the same run without, in turn in one process, over the second half of its steps with all that is stored: the quickstart's D_torus, 64 replicas of an mlp, with noise
  * and the default queues. And the timetable alone of 1008 replicas on a torus over 10,000 steps, with its memory, in a process of its own.
  */
 import { execFileSync } from 'node:child_process';
@@ -57,14 +57,15 @@ async function timetable(): Promise<{ seconds: number; peakBytes: number; virtua
   };
 }
 
-/** Milliseconds per step, from the first to the last. */
+/** Milliseconds per step over the second half of a run: in the first, programs are compiled. */
 async function stepMs(run: typeof runOf, experiment: Parameters<typeof runOf>[0], root: string): Promise<number> {
-  let [first, last, steps] = [0, 0, 0];
+  let [first, last, from, steps] = [0, 0, 0, 0];
   for await (const event of run(experiment, { root })) {
+    if (event.type === 'start') from = Math.floor(event.steps / 2);
     if (event.type !== 'step') continue;
     last = performance.now();
-    if (event.step === 0) first = last;
-    steps = event.step;
+    if (event.step === from) first = last;
+    steps = event.step - from;
   }
   return (last - first) / steps;
 }
@@ -72,7 +73,7 @@ async function stepMs(run: typeof runOf, experiment: Parameters<typeof runOf>[0]
 async function turns(rounds: number): Promise<{ without: number; with: number; ratios: number[] }> {
   const { run } = (await built('run.js')) as { run: typeof runOf };
   const { loadExperiment } = await built('experiment/experiment.js');
-  const settings = ['epochs=8', 'evaluation.everyEpochs=8', 'evaluation.samples=1', 'checkpoints.everyEpochs=8'];
+  const settings = ['epochs=24', 'evaluation.everyEpochs=24', 'evaluation.samples=1', 'checkpoints.everyEpochs=24'];
   const torus = (more: readonly string[]) =>
     loadExperiment('quickstart', [...settings, ...more]).find(({ name }: { name: string }) => name === 'D_torus');
   const timed = ['network=lan', 'devices={ compute: 1ms, noise: { kind: lognormal } }'];
