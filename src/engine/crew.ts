@@ -70,7 +70,8 @@ export async function* together(tasks: readonly WorkerData[]): AsyncGenerator<Ev
     }
   } finally {
     for (const thread of threads) thread.removeAllListeners('message').removeAllListeners('error');
-    if (running > 0) await Promise.all(threads.map((thread) => thread.terminate()));
+    // Of the same cause, others may fail before they are ended.
+    if (running > 0) await Promise.all(threads.map((thread) => thread.on('error', () => {}).terminate()));
     else
       for (const thread of threads) {
         thread.unref();
