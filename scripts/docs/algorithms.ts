@@ -2,7 +2,8 @@ import { keptNames, planFacts, sentText } from '../../src/algorithm/facts.ts';
 import { planOf } from '../../src/algorithm/method.ts';
 import { methods } from '../../src/algorithm/methods.ts';
 import { requirements } from '../../src/algorithm/needs.ts';
-import { markdownTable } from './markdown.ts';
+import { linesOf } from '../../src/algorithm/text.ts';
+import { capital, markdownTable } from './markdown.ts';
 
 /** Every method: what it keeps, sends and needs. */
 export const algorithmTable = (): string =>
@@ -21,17 +22,11 @@ export const algorithmTable = (): string =>
     }),
   );
 
-const indentOf = (line: string) => /^ */.exec(line)![0];
-
 /** The formulas of every method with its default settings. */
 export const algorithmFormulas = (): string =>
   methods
     .map((method) => {
-      const lines = planOf(method)
-        .text.split(/\n/)
-        .map((line) => line.replace(/^ {4}/, ''))
-        .filter((line) => line.trim() !== '')
-        .flatMap((line) => line.split(/; (?![^{]*\})/).map((part, k) => (k === 0 ? part : indentOf(line) + part)));
-      return `**${method.title}** (\`${method.name}\`): ${method.summary}. ${method.paper}.\n\n\`\`\`\n${lines.join('\n')}\n\`\`\``;
+      const lines = linesOf(planOf(method).text).join('\n');
+      return `**${method.title}** (\`${method.name}\`): ${method.summary}. ${capital(method.paper)}.\n\n\`\`\`\n${lines}\n\`\`\``;
     })
     .join('\n\n');

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { stepOf } from './actions.ts';
-import { planOf } from './method.ts';
-import { methods } from './methods.ts';
+import { type Method, planOf } from './method.ts';
+import { findMethod, methods } from './methods.ts';
 import { matricesOf } from './places.ts';
 import { trafficOf } from './traffic.ts';
 
 const plan = (name: string, settings = {}) => planOf(methods.find((method) => method.name === name)!, settings);
 const dpsgdLike = { ...methods.find(({ name }) => name === 'dpsgd')!, settings: {} };
-const moment = { t: 0, last: false, eta: 0.1, etaBefore: 0.1 };
+const moment = { t: 0, steps: Number.POSITIVE_INFINITY, eta: 0.1, etaBefore: 0.1 };
 const kinds = (name: string, settings = {}, when = {}, options = {}) =>
   stepOf(plan(name, settings), { ...moment, ...when }, options)
     .actions.map(({ do: kind }) => kind)
@@ -25,15 +25,36 @@ describe('actions of a step', () => {
   it('follow the conditions', () => {
     const at = (t: number) => kinds('dpsgd', { localSteps: 3 }, { t });
     expect([0, 1, 2, 3].map(at)).toEqual(['adapt probe', 'adapt probe', 'adapt probe mix', 'adapt probe']);
-    expect(kinds('dpsgd', { finalMerge: true }, { last: true })).toBe('adapt probe mix mean');
+    expect(kinds('dpsgd', { finalMerge: true }, { steps: 1 })).toBe('adapt probe mix mean');
     expect(kinds('gossip-pga', { period: 2 }, { t: 1 })).toBe('adapt probe mean');
   });
+  it('follow what is decided by numbers when the step begins', () => {
+    const decided = (number: (name: string) => number) => kinds('local-sgd', { period: 4, growth: 2 }, { number });
+    const stepAfter = (since: number, peak: number) => decided((name) => ({ since, peak })[name]!);
+    expect(stepAfter(2, 0.1)).toBe('adapt setNumber setNumber probe');
+    expect(stepAfter(3, 0.1)).toBe('adapt setNumber setNumber probe mean setNumber');
+    // At half of the highest rate the period is four times as long.
+    expect([stepAfter(14, 0.2), stepAfter(15, 0.2)].map((text) => text.includes('mean'))).toEqual([false, true]);
+    expect(kinds('local-sgd', { after: [3] }, { t: 2 })).toBe('adapt probe mean');
+    expect(kinds('local-sgd', { after: [3] }, { t: 3 })).toBe('adapt probe');
+  });
+
   it('measure what is averaged to become the model, or else the model in the end', () => {
     expect(kinds('dsgt')).toMatch(/set probe mix$/);
     expect(kinds('qg-dsgdm')).toMatch(/set probe mix set set$/);
     expect(kinds('gut')).toMatch(/probe$/);
     expect(kinds('dpsgd', { order: 'adapt-while-communicating' })).toMatch(/probe$/);
   });
+});
+
+it('only numbers that all replicas share can decide', () => {
+  const own = (step: string) =>
+    planOf({ ...findMethod('dpsgd'), settings: {}, numbers: { r: 0 }, step: () => step } as Method);
+  expect(() => own('r = norm(x); if r >= 1 { x = W(x) }')).toThrow(/"r" may differ between replicas/);
+  expect(() => own('if x >= 1 { x = W(x) }; r = r + 1')).toThrow(/"x" is no number/);
+  expect(() => own('if r > 1 { x = W(x) }')).toThrow(/has no meaning here/);
+  expect(() => own('if r { x = W(x) }; r = r + 1')).toThrow(/expected ">="/);
+  expect(own('r = spread(x, 4); if r >= 1 { x = W(x) }').stages).toHaveLength(2);
 });
 
 it('replicas stay equal if they only ever move by means', () => {

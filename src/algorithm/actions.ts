@@ -2,6 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { evaluate, type Formula } from '../base/formula.ts';
 import type { Plan } from './method.ts';
 import {
+  branchOf,
+  choicesIn,
   conditionsIn,
   flatStages,
   type Holds,
@@ -35,6 +37,8 @@ export interface StepActions {
   readonly actions: readonly Action[];
   /** For each action, the rows that nobody reads after it. */
   readonly dead: readonly (readonly string[])[];
+  /** Which conditions held that hang on numbers: bit k for the k-th; undefined if there are none. */
+  readonly branch: number | undefined;
 }
 
 /** What an action reads and writes, rows, numbers and scalars alike. */
@@ -70,7 +74,7 @@ export function writesOf(action: Action | Stage): readonly string[] {
 }
 
 /** Stages that exchange something with other replicas. */
-const exchanges: readonly Action['do'][] = ['mix', 'mean', 'send', 'updateTogether'];
+const exchanges: readonly Action['do'][] = ['mix', 'mean', 'send', 'updateTogether', 'sketch'];
 export const isExchange = (action: Action): boolean => exchanges.includes(action.do);
 
 /** Rows that must be there after a step: what the method carries over, and its model. */
@@ -161,12 +165,15 @@ function becoming(
   return mix.into === model || copied ? mix.from : undefined;
 }
 
-/** When a step is: its number from 0, whether it is the last one, its learning rate and that of the step before. */
+/** When a step is: its number from 0, how many there are, its learning rate and that of the step before. */
 export interface Moment {
   readonly t: number;
-  readonly last: boolean;
+  readonly steps: number;
   readonly eta: number;
   readonly etaBefore: number;
+  /** What conditions hang on: the numbers before the step, those at the start unless said; or which of them held. */
+  readonly number?: (name: string) => number;
+  readonly branch?: number | undefined;
 }
 
 /** How a step is to be carried out. */
@@ -181,10 +188,15 @@ type Compiled = Pick<StepActions, 'actions' | 'dead'>;
 const compiled = new WeakMap<Plan, Map<string, Compiled>>();
 
 /** The actions of a step; compiled once for each set of conditions that hold. */
-export function stepOf(plan: Plan, { last, ...clock }: Moment, wishes: Wishes = {}): StepActions {
+export function stepOf(
+  plan: Plan,
+  { number = (name) => plan.numbers[name]!, branch: given, ...clock }: Moment,
+  wishes: Wishes = {},
+): StepActions {
   const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
   const scalar = (name: string) => scalars.get(name)!;
-  const holds = holdsAt({ t: clock.t, last, scalar });
+  const branch = given ?? branchOf(plan.stages, (name) => scalars.get(name) ?? number(name));
+  const holds = holdsAt(plan.stages, branch, { ...clock, scalar });
   for (const stage of stagesAt(plan.stages, holds))
     if (stage.do === 'setScalar') scalars.set(stage.scalar, evaluate(stage.to, scalar));
   const known = compiled.get(plan) ?? new Map<string, Compiled>();
@@ -192,7 +204,7 @@ export function stepOf(plan: Plan, { last, ...clock }: Moment, wishes: Wishes = 
   const key = JSON.stringify([conditionsIn(plan.stages).map(holds), wishes]);
   const step = known.get(key) ?? compile(plan, holds, wishes);
   known.set(key, step);
-  return { ...step, scalars };
+  return { ...step, scalars, branch: choicesIn(plan.stages).length === 0 ? undefined : branch };
 }
 
 function compile(plan: Plan, holds: Holds, { signal = false, ...wishes }: Wishes): Compiled {

@@ -23,6 +23,23 @@ export function equalRows(stages: readonly Stage[], names: readonly string[]): R
   }
 }
 
+/** Numbers that are the same on all replicas: figures over all of them, and what is computed from such numbers and settings. */
+export function equalNumbers(stages: readonly Stage[], numbers: readonly string[]): ReadonlySet<string> {
+  const all = new Set(numbers);
+  let equal: ReadonlySet<string> = all;
+  for (;;) {
+    const keeps = (stage: Stage) =>
+      stage.do === 'sketch' ||
+      (stage.do === 'setNumber' && readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
+    const written = flatStages(stages)
+      .filter((stage) => !keeps(stage))
+      .flatMap(writesOf);
+    const next = new Set([...equal].filter((name) => !written.includes(name)));
+    if (next.size === equal.size) return equal;
+    equal = next;
+  }
+}
+
 /**
  * The rows that others know without being told: what compressed messages add up to, and what is computed from such rows alone. Whoever hears
  * a replica keeps a copy of them and does with it what the replica does.

@@ -20,6 +20,8 @@ export interface AlgorithmFacts {
   readonly survivesLoss: boolean;
   /** Whether replicas average in pairs, each when it has computed: then learning follows time, and a run needs a network. */
   readonly asynchronous: boolean;
+  /** Whether it gives the optimizer its momentum: one that has momentum of another kind does not fit. */
+  readonly setsMomentum: boolean;
   /** Replicas that are servers, the last ones: they have no data, the topology is theirs, and they are the model. */
   readonly servers: number;
   /** What is exchanged, in the order of the step. */
@@ -27,7 +29,7 @@ export interface AlgorithmFacts {
 }
 
 export interface Sent {
-  readonly what: 'row' | 'row to one neighbour' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian';
+  readonly what: 'row' | 'row to one neighbour' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian' | 'sketch';
   /** In which steps, if not in all. */
   readonly when: When | undefined;
 }
@@ -50,6 +52,7 @@ function exchangesIn(plan: Plan): Sent[] {
           : [{ what: packed.has(stage.from) ? 'compressed row' : stage.sort, when }];
       if (stage.do === 'send') return [{ what: 'compressed row', when }];
       if (stage.do === 'evolve') return [{ what: 'Jacobian', when }];
+      if (stage.do === 'sketch') return [{ what: 'sketch', when }];
       return stage.do === 'mean' ? [{ what: 'exact mean', when }] : [];
     });
   return walk(plan.stages, undefined);
@@ -73,6 +76,7 @@ export function planFacts(plan: Plan): AlgorithmFacts {
     servers,
     survivesLoss: servers === 0 && Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
     asynchronous: plan.asynchronous !== undefined,
+    setsMomentum: kinds.has('momentum'),
     sent: exchangesIn(plan),
   };
 }
@@ -97,11 +101,15 @@ export const keptNames = ({ rows, numbers, edges }: Method): string[] => [
 const whenText = (when: When | undefined, scalars: Readonly<Record<string, number>>) =>
   when === undefined
     ? ''
-    : typeof when === 'object'
-      ? scalars[when.every] === 1
-        ? ''
-        : ` every ${scalars[when.every]} steps`
-      : ` in the ${when} step`;
+    : typeof when === 'string'
+      ? ` in the ${when} step`
+      : 'at' in when
+        ? ` in ${when.at.length} steps`
+        : 'if' in when
+          ? ' at times'
+          : scalars[when.every] === 1
+            ? ''
+            : ` every ${scalars[when.every]} steps`;
 
 /** `2 rows`, `compressed row`, `exact mean every 48 steps` */
 export function sentText({ sent }: AlgorithmFacts, { scalars }: Pick<Plan, 'scalars'>): string {
@@ -111,6 +119,8 @@ export function sentText({ sent }: AlgorithmFacts, { scalars }: Pick<Plan, 'scal
     const known = counts.get(key);
     counts.set(key, { count: (known?.count ?? 0) + 1, what, when: whenText(when, scalars) });
   }
-  const parts = [...counts.values()].map(({ count, what, when }) => `${count} ${what}${count > 1 ? 's' : ''}${when}`);
+  const parts = [...counts.values()].map(
+    ({ count, what, when }) => `${count} ${what}${count > 1 ? (what.endsWith('ch') ? 'es' : 's') : ''}${when}`,
+  );
   return parts.length === 0 ? 'nothing' : parts.join(', ');
 }

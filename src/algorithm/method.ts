@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { UserError } from '../base/error.ts';
+import { namesIn } from '../base/formula.ts';
 import type { EdgeChoice } from '../topology/edges.ts';
-import { equalRows, memoryRows } from './derive.ts';
+import { equalNumbers, equalRows, memoryRows } from './derive.ts';
 import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
 import { overlaps, pairs, requirePairStep } from './pairs.ts';
 import { stagesOf } from './read.ts';
-import { carriedOver, clockNames, flatStages, isBetween, type Sort, type Stage } from './stage.ts';
+import { carriedOver, choicesIn, clockNames, flatStages, isBetween, type Sort, type Stage } from './stage.ts';
 
 /** What a row starts as: zero, the parameters, or random numbers, the same on all replicas. */
 export type Start = 'zero' | 'x' | 'random';
@@ -15,7 +16,7 @@ export type Start = 'zero' | 'x' | 'random';
  * A method as its paper writes it: rows that each replica keeps from step to step, what it needs of the topology, and the formulas of a step.
  * One file and one row in methods.ts; everything else is derived from it.
  *
- * In the text of a step: x is the row of parameters, eta the learning rate (etaBefore: of the step before), t the step from 0, and settings
+ * In the text of a step: x is the row of parameters, eta the learning rate (etaBefore: of the step before), t the step from 0 of `steps`, and settings
  * that are numbers go by their names. grad(r) is the gradient of the step's batch at r, again(r) that of the same batch at
  * another point, distil(r, k) that of how far what r answers to that batch is from what k answers, evolve(r, 25, 50) where r comes to
  * along its tangent kernel on the batches of the replica and its neighbours, after that one of these numbers of steps that leaves the least loss, T(g) the direction of the experiment's optimizer, W(r) the average with the neighbours, pull(r) the same as
@@ -24,7 +25,9 @@ export type Start = 'zero' | 'x' | 'random';
  * compressed message. Of a method with edges: over(r) is what the other end of the edge has as r, others(m) the sum of m over the replica's
  * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas; if edges are those over which a replica is heard, weight is the share
  * that the sender gives, heard is 1 if the message over it came and 0 if not, share what a replica keeps of itself. Of a method with servers: W(r) is the average
- * among them, up(r) what servers have after clients sent them r, down(r) what clients begin their next round with. Conditions: every H { … } else { … }, first { … }, last { … }.
+ * among them, up(r) what servers have after clients sent them r, down(r) what clients begin their next round with. spread(r, 16) is the mean of ‖r_i − r̄‖² over all replicas and centre(r, 16)
+ * is ‖r̄‖², common(r, 16) the same less what noise adds to it, from sketches of so many numbers; momentum = r gives the experiment's optimizer its momentum. Conditions: every H { … } else { … }, at 3, 9 { … }, first { … }, last { … },
+ * if a >= b { … } by what numbers were when the step began; these must be the same on all replicas.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly name: string;
@@ -46,6 +49,8 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   };
   /** What is probed, evaluated and merged, as a formula; x unless said. */
   readonly model?: string;
+  /** Numbers that are recorded after each step. */
+  readonly signals?: SignalNames;
   /** Its setting `servers` says how many replicas, the last ones, have no data: the topology is theirs, and they are the model. */
   readonly hasServers?: true;
   readonly needs: readonly Need[];
@@ -53,6 +58,9 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   scalars?(settings: z.output<z.ZodObject<Shape>>): Readonly<Record<string, number>>;
   step(settings: z.output<z.ZodObject<Shape>>): string;
 }
+
+/** What a method that decides by itself when to average tells of it: the name of a number for each. */
+export type SignalNames = Readonly<Partial<Record<'estimatedDistance' | 'threshold' | 'harm' | 'period', string>>>;
 
 /** Infers the settings' types from their schema. */
 export function method<Shape extends z.ZodRawShape>(definition: Method<Shape>): Method<Shape> {
@@ -105,12 +113,12 @@ export function planOf(
   const perEdge = <T>(of: Readonly<Record<string, T>> = {}): Record<string, T> =>
     Object.fromEntries(Object.entries(of).flatMap(([name, from]) => inSets(name).map((each) => [each, from])));
   const ofEdge = edges === undefined ? [] : edges.of === 'heard' ? ['weight', 'heard'] : ['weight'];
-  const rows: Readonly<Record<string, Start>> = { x: 'x', ...method.rows, ...perEdge(edges?.rows) };
-  const numbers = { ...method.numbers, ...perEdge(edges?.numbers) };
+  const declared: Readonly<Record<string, Start>> = { x: 'x', ...method.rows, ...perEdge(edges?.rows) };
+  const declaredNumbers: Readonly<Record<string, number>> = { ...method.numbers, ...perEdge(edges?.numbers) };
   const sorts: readonly (readonly [string, Sort])[] = [
     ...[...clockNames, ...Object.keys(scalars)].map((name) => [name, 'scalar'] as const),
-    ...Object.keys(rows).map((name) => [name, 'row'] as const),
-    ...[...Object.keys(numbers), ...ofEdge.flatMap(inSets), ...(edges?.of === 'heard' ? ['share'] : [])].map(
+    ...Object.keys(declared).map((name) => [name, 'row'] as const),
+    ...[...Object.keys(declaredNumbers), ...ofEdge.flatMap(inSets), ...(edges?.of === 'heard' ? ['share'] : [])].map(
       (name) => [name, 'number'] as const,
     ),
   ];
@@ -129,14 +137,18 @@ export function planOf(
     const model = method.model === undefined ? [] : stagesOf(`model = ${method.model}`, names).stages;
     const asynchronous = pairs(stages) ? { overlap: overlaps(stages) } : undefined;
     if (asynchronous) requirePairStep(stages);
-    const carried = carriedOver([...stages, ...model]);
+    const carried = new Set([...carriedOver([...stages, ...model]), ...Object.values(method.signals ?? {})]);
     for (const name of carried)
       if (known[name] === undefined)
         throw new UserError(`"${name}" is read before it is set, so it needs a start value in rows`);
     // Of edges, a replica with a single one may read nothing.
-    for (const name of Object.keys({ ...method.rows, ...method.numbers }))
-      if (!carried.has(name))
-        throw new UserError(`"${name}" is set in every step before it is read: leave it out of rows`);
+    const unread = Object.keys({ ...method.rows, ...method.numbers }).filter((name) => !carried.has(name));
+    if (unread.length > 0 && Object.keys(method.settings).length === 0)
+      throw new UserError(`"${unread[0]}" is set in every step before it is read: leave it out of rows`);
+    // With some of its settings a method may do without.
+    const rows = without(declared, unread);
+    const numbers = without(declaredNumbers, unread);
+    checkChoices(stages, Object.keys(numbers));
     const ofSort = (sort: Sort) => Object.keys(names).filter((name) => names[name] === sort);
     const scratch = ofSort('row').filter((name) => !(name in rows));
     const all = [...Object.keys(rows), ...scratch];
@@ -163,6 +175,18 @@ export function planOf(
     throw error;
   }
 }
+
+/** All replicas must choose alike, and must know what they choose by when a step begins. */
+function checkChoices(stages: readonly Stage[], numbers: readonly string[]): void {
+  const equal = equalNumbers(stages, numbers);
+  const named = choicesIn(stages).flatMap((choice) => [choice.if, choice.least].flatMap(namesIn));
+  const differs = named.find((name) => numbers.includes(name) && !equal.has(name));
+  if (differs !== undefined)
+    throw new UserError(`"${differs}" may differ between replicas, so that no condition can hang on it`);
+}
+
+const without = <T>(record: Readonly<Record<string, T>>, names: readonly string[]): Readonly<Record<string, T>> =>
+  Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)));
 
 function numbersIn(settings: Readonly<Record<string, unknown>>): Record<string, number> {
   return Object.fromEntries(

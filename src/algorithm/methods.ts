@@ -20,6 +20,7 @@ import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, robustPushSum, sgp } from './methods/push-sum.ts';
 import { quasiGlobal } from './methods/quasi-global.ts';
 import { relay } from './methods/relay.ts';
+import { isoXi, tether } from './methods/tether.ts';
 import { diging, dsgt, momentumTracking } from './methods/tracking.ts';
 
 /** Every method, a row each. */
@@ -51,6 +52,8 @@ export const methods: readonly Method[] = [
   relay,
   powerGossip,
   adaptiveConsensus,
+  tether,
+  isoXi,
   localSgd,
   gossipPga,
   slowMo,

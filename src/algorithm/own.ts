@@ -9,8 +9,24 @@ import { clockNames } from './stage.ts';
 
 /** What a step's text gives a meaning of its own, and what stands beside the settings in an experiment. */
 const reserved = new Set([
-  ...['x', 'model', ...clockNames, 'every', 'first', 'last', 'else'],
-  ...['grad', 'again', 'T', 'W', 'A', 'C', 'pull', 'pair', 'mean', 'norm', ...Object.keys(operations)],
+  ...['x', 'model', ...clockNames, 'every', 'at', 'if', 'first', 'last', 'else'],
+  ...[
+    'grad',
+    'again',
+    'T',
+    'W',
+    'A',
+    'C',
+    'pull',
+    'pair',
+    'mean',
+    'norm',
+    'spread',
+    'centre',
+    'common',
+    'momentum',
+    ...Object.keys(operations),
+  ],
   ...['kind', 'path', 'sha256', 'compressor', 'method'],
 ]);
 

@@ -1,10 +1,12 @@
+import { namesIn } from '../base/formula.ts';
 import type { Pattern, Work } from '../network/pattern.ts';
 import { keptRows, readsOf, type StepActions, writesOf } from './actions.ts';
 import { sentBytes } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
-import { isBetween } from './stage.ts';
-import { jacobianBytes, type Sizes, vector } from './traffic.ts';
+import { sketchedNumbers } from './sketch.ts';
+import { choicesIn, isBetween } from './stage.ts';
+import { doubleBytes, jacobianBytes, type Sizes, sketchesFrom, vector } from './traffic.ts';
 
 const floatBytes = 4;
 
@@ -29,9 +31,12 @@ export function patternOf(
   const work: Work[] = [];
   /** Rows of which only a part is sent, and its bytes. */
   const parts = new Map<string, number>();
+  // A replica knows what to do when it knows what that hangs on.
+  const choices = choicesIn(plan.stages).flatMap((choice) => [choice.if, choice.least].flatMap(namesIn));
+  const decisions = [...new Set(choices)].filter((name) => name in plan.numbers).map(row);
   const received = new Set<string>();
   const computed = new Set<string>();
-  for (const action of actions) {
+  for (const [at, action] of actions.entries()) {
     // A copy of what was received is there with it, and computes nothing from it.
     if ((action.do === 'set' || action.do === 'setNumber') && 'name' in action.to && received.has(action.to.name)) {
       const [at, source] = [work.findLastIndex((each) => each.do === 'gossip'), row(action.to.name)];
@@ -51,7 +56,7 @@ export function patternOf(
       case 'gradient':
       case 'distil':
       case 'adapt':
-        work.push({ do: 'compute', from: reads, into: row(action.into) });
+        work.push({ do: 'compute', from: [...reads, ...decisions], into: row(action.into) });
         break;
       case 'evolve': {
         const [own, heard] = [row('Jacobian'), row('Jacobians heard')];
@@ -92,6 +97,14 @@ export function patternOf(
           gradient: computed.has(action.from),
         });
         break;
+      case 'sketch': {
+        const [into, known] = [row(action.number), work.findLast((each) => each.do === 'mean')?.into];
+        const bytes = sketchedNumbers(sketchesFrom(actions, at)) * doubleBytes;
+        // Later ones go with the first.
+        if (bytes > 0) work.push({ do: 'mean', bytes, from: row(action.row), into, gradient: false, numbers: true });
+        else work.push({ do: 'local', from: [known ?? into], into });
+        break;
+      }
       case 'updateTogether': {
         const gradient = computed.has(action.meanOf);
         work.push(

@@ -127,6 +127,18 @@ export function stagesOf(
             stages.push({ do: 'norm', number: result, row });
             return { name: result };
           }
+          case 'centre':
+          case 'spread':
+          case 'common': {
+            const [first, count] = of as readonly [Formula, Formula?];
+            const buckets = count !== undefined && 'value' in count ? count.value : 0;
+            if (of.length !== 2 || !Number.isInteger(buckets) || buckets < 1 || buckets > 4096)
+              fail(`${op} takes a row and a number of buckets from 1 to 4096, as in ${op}(x, 16)`);
+            const row = rowOf(first);
+            const result = target('number');
+            stages.push({ do: 'sketch', figure: op, row, buckets, number: result });
+            return { name: result };
+          }
           case 'C':
             return fail('a compressed message is added to a memory, as in h += C(x - h)');
         }
@@ -141,7 +153,7 @@ export function stagesOf(
         const count = operations[op]?.length;
         if (count === undefined)
           fail(
-            `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, pair, mean, norm, ${Object.keys(operations).filter(isWord).join(', ')}`,
+            `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, pair, mean, norm, spread, centre, common, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
         return { op, of: of.map((part) => flatten(part)) };
@@ -149,8 +161,12 @@ export function stagesOf(
 
       if ('when' in line) {
         const { when } = line;
-        if (typeof when === 'object' && names.get(when.every) !== 'scalar')
+        if (typeof when === 'object' && 'every' in when && names.get(when.every) !== 'scalar')
           fail(`every ${when.every}: "${when.every}" is not a setting`);
+        if (typeof when === 'object' && 'if' in when)
+          for (const name of [when.if, when.least].flatMap(namesIn))
+            if (names.get(name) === undefined || names.get(name) === 'row')
+              fail(`if: "${name}" is no number; a condition compares numbers and settings`);
         return [{ do: 'when', when, inside: compile(line.inside), otherwise: compile(line.otherwise) }];
       }
       if ('send' in line) {
@@ -165,6 +181,10 @@ export function stagesOf(
         return stages;
       }
       const { set: name } = line;
+      if (name === 'momentum') {
+        stages.push({ do: 'momentum', row: rowOf(line.to) });
+        return stages;
+      }
       if (clockNames.some((each) => each === name) || known[name] === 'scalar') fail(`"${name}" cannot be set`);
       const to = flatten(line.to, name);
       if ('name' in to && to.name === name) return stages;

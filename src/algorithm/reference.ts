@@ -6,7 +6,8 @@ import { edgeName } from './edges.ts';
 import type { TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
-import { holdsAt, isBetween, type Stage, stagesAt } from './stage.ts';
+import { sketchCodes, sketchFigure, sketchOf } from './sketch.ts';
+import { branchOf, holdsAt, isBetween, type Stage, stagesAt } from './stage.ts';
 
 /** A method's stages on float64 arrays: slow, plain, and the oracle of the engine. Not part of the package. */
 
@@ -36,6 +37,8 @@ export interface Problem {
   evolve?(replicas: readonly number[], at: Row, rate: number, taus: readonly number[]): Row;
   /** The optimizer: its direction, given gradient and parameters; keeps its own state by replica. */
   direction?(replica: number, gradient: Row, x: Row, t: number): Row;
+  /** Its optimizer goes on with this momentum. */
+  remember?(replica: number, momentum: Row): void;
   compress?(replica: number, values: Row, t: number): Row;
 }
 
@@ -148,6 +151,19 @@ export function interpret(
           each((i) => Math.sqrt(row(stage.row)[i]!.reduce((sum, v) => sum + v * v, 0))),
         );
         return;
+      case 'momentum':
+        for (const [i, each] of row(stage.row).entries()) problem.remember?.(i, each);
+        return;
+      case 'sketch': {
+        const { figure, buckets, number } = stage;
+        const codes = sketchCodes(start.length, buckets, t);
+        const sketches = row(stage.row).map((each) => sketchOf(each, codes, buckets));
+        numbers.set(
+          number,
+          each(() => sketchFigure(figure, sketches)),
+        );
+        return;
+      }
       case 'mix': {
         if (typeof stage.by === 'number') {
           const { source, weight } = problem.edges!.partners[stage.by - 1]!;
@@ -208,9 +224,12 @@ export function interpret(
   for (let t = 0; t < steps; t++) {
     scalars
       .set('t', t)
+      .set('steps', steps)
       .set('eta', problem.rate(t))
       .set('etaBefore', problem.rate(Math.max(0, t - 1)));
-    const holds = holdsAt({ t, last: t + 1 === steps, scalar: (name) => scalars.get(name)! });
+    const scalar = (name: string) => scalars.get(name)!;
+    const branch = branchOf(plan.stages, (name) => scalars.get(name) ?? numbers.get(name)![0]!);
+    const holds = holdsAt(plan.stages, branch, { t, steps, scalar });
     const stages = stagesAt(plan.stages, holds);
     for (const set of problem.edges?.partners.keys() ?? [])
       numbers.set(

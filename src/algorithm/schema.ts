@@ -7,6 +7,14 @@ const cap = z
   .min(1)
   .default(20)
   .describe('most gossips per step; how many controlled steps ended there is shown with the results');
+const least = z
+  .int()
+  .min(0)
+  .max(1)
+  .default(1)
+  .describe(
+    'gossips per averaging step even if Ξ is small enough; 0: none then, which takes one more measurement of Ξ',
+  );
 const phase = {
   from: z.number().min(0).default(0).describe('first controlled epoch'),
   to: z.number().gt(0).optional().describe('first epoch that is no longer controlled; the end by default'),
@@ -29,6 +37,7 @@ export const consensusSchema = z.discriminatedUnion('kind', [
         'the uncontrolled distance Ξ_max after one gossip; by default the first epoch is left alone to measure it',
       ),
     cap,
+    least,
     ...phase,
   }),
   z.strictObject({
@@ -43,6 +52,7 @@ export const consensusSchema = z.discriminatedUnion('kind', [
       .default(0.95)
       .describe('memory of the mean gradient norm from one averaging step to the next'),
     cap,
+    least,
     ...phase,
   }),
   z.strictObject({
@@ -53,6 +63,7 @@ export const consensusSchema = z.discriminatedUnion('kind', [
       ),
     fraction: z.number().gt(0).default(1).describe('of Γ'),
     cap,
+    least,
     ...phase,
   }),
 ]);

@@ -1,6 +1,7 @@
-import { type Formula, namesIn } from '../base/formula.ts';
+import { evaluate, type Formula, namesIn } from '../base/formula.ts';
 import type { Between } from '../topology/cohort.ts';
-import type { When } from './text.ts';
+import type { SketchFigure } from './sketch.ts';
+import type { Decided, When } from './text.ts';
 
 /**
  * What a step consists of, as data. Rows are vectors as long as the parameters, one for each replica; numbers are one for each
@@ -25,6 +26,16 @@ export type Stage =
   | { readonly do: 'setNumber'; readonly number: string; readonly to: Formula }
   | { readonly do: 'setScalar'; readonly scalar: string; readonly to: Formula }
   | { readonly do: 'norm'; readonly number: string; readonly row: string }
+  /** The optimizer goes on with this row as its momentum, if it has one. */
+  | { readonly do: 'momentum'; readonly row: string }
+  /** `number` ← a figure of a row over all replicas, the same on all, from short sketches of it (sketch.ts). */
+  | {
+      readonly do: 'sketch';
+      readonly figure: SketchFigure;
+      readonly row: string;
+      readonly buckets: number;
+      readonly number: string;
+    }
   /**
    * `into` ← Σ_j W_ij from_j with the round's W, or with its column-stochastic form A; pull: Σ_j W_ij (from_j − from_i); pair: the mean with one
    * neighbour, which has it as well; a number: what the partner in that set of edges has.
@@ -53,8 +64,8 @@ export const isBetween = (by: By): by is Between => by === 'up' || by === 'down'
 export type Mixed = 'row' | 'number';
 export type Sort = 'row' | 'number' | 'scalar';
 
-/** Names that every step knows: the learning rate, that of the step before, and the number of the step, from 0. */
-export const clockNames = ['eta', 'etaBefore', 't'] as const;
+/** Names that every step knows: the learning rate, that of the step before, the number of the step, from 0, and how many the run has. */
+export const clockNames = ['eta', 'etaBefore', 't', 'steps'] as const;
 
 /** Whether a condition holds in a step. */
 export type Holds = (when: When) => boolean;
@@ -73,19 +84,31 @@ export function conditionsIn(stages: readonly Stage[]): readonly When[] {
   );
 }
 
+/** The conditions that hang on numbers, each in its place. */
+export const choicesIn = (stages: readonly Stage[]): readonly Decided[] =>
+  conditionsIn(stages).filter((when): when is Decided => typeof when === 'object' && 'if' in when);
+
+/** Which of them hold: bit k of a number stands for the k-th. */
+export const branchOf = (stages: readonly Stage[], value: (name: string) => number): number =>
+  choicesIn(stages).reduce(
+    (branch, choice, k) => branch + (evaluate(choice.if, value) >= evaluate(choice.least, value) ? 2 ** k : 0),
+    0,
+  );
+
 /** What holds in step t; `every H` counts from 1, so that it holds first after H steps. */
 export const holdsAt =
-  ({
-    t,
-    last,
-    scalar,
-  }: {
-    readonly t: number;
-    readonly last: boolean;
-    readonly scalar: (name: string) => number;
-  }): Holds =>
-  (when) =>
-    when === 'first' ? t === 0 : when === 'last' ? last : (t + 1) % scalar(when.every) === 0;
+  (
+    stages: readonly Stage[],
+    branch: number,
+    { t, steps, scalar }: { readonly t: number; readonly steps: number; readonly scalar: (name: string) => number },
+  ): Holds =>
+  (when) => {
+    if (when === 'first') return t === 0;
+    if (when === 'last') return t + 1 === steps;
+    if ('at' in when) return when.at.includes(t + 1);
+    if ('if' in when) return Math.floor(branch / 2 ** choicesIn(stages).indexOf(when)) % 2 === 1;
+    return (t + 1) % scalar(when.every) === 0;
+  };
 
 /** What a stage reads and writes, rows, numbers and scalars alike; `T` moves row x. */
 export function readsOf(stage: Stage): readonly string[] {
@@ -104,6 +127,8 @@ export function readsOf(stage: Stage): readonly string[] {
     case 'apply':
       return stage.of;
     case 'norm':
+    case 'momentum':
+    case 'sketch':
       return [stage.row];
     case 'mix':
     case 'mean':
@@ -129,7 +154,10 @@ export function writesOf(stage: Stage): readonly string[] {
       return [stage.row];
     case 'setNumber':
     case 'norm':
+    case 'sketch':
       return [stage.number];
+    case 'momentum':
+      return [];
     case 'setScalar':
       return [stage.scalar];
     case 'send':
@@ -146,6 +174,10 @@ export function carriedOver(stages: readonly Stage[]): ReadonlySet<string> {
     let now = written;
     for (const stage of list) {
       if (stage.do === 'when') {
+        // Decided by what was there when the step began.
+        const { when } = stage;
+        if (typeof when === 'object' && 'if' in when)
+          for (const name of [when.if, when.least].flatMap(namesIn)) carried.add(name);
         const [inside, otherwise] = [walk(stage.inside, now), walk(stage.otherwise, now)];
         now = new Set([...inside].filter((name) => otherwise.has(name)));
         continue;

@@ -1,7 +1,7 @@
 import { UserError } from '../base/error.ts';
 import type { Formula } from '../base/formula.ts';
 
-/** What one line of a step says, as in `s = W(x - eta*d)`. Conditions hold in some steps only: `every H { … } else { … }`, `first { … }`, `last { … }`. */
+/** What one line of a step says, as in `s = W(x - eta*d)`. Conditions hold in some steps only: `every H { … } else { … }`, `at 3, 9 { … }`, `first { … }`, `last { … }`, `if r >= 1 { … }`. */
 export type Line =
   | { readonly line: number; readonly set: string; readonly to: Formula }
   | { readonly line: number; readonly send: string; readonly message: Formula }
@@ -12,14 +12,27 @@ export type Line =
       readonly otherwise: readonly Line[];
     };
 
-export type When = { readonly every: string } | 'first' | 'last';
+export type When = Every | At | Decided | 'first' | 'last';
+/** After so many steps, again and again. */
+export interface Every {
+  readonly every: string;
+}
+/** After these numbers of steps. */
+export interface At {
+  readonly at: readonly number[];
+}
+/** Decided when a step begins, by what numbers were then. */
+export interface Decided {
+  readonly if: Formula;
+  readonly least: Formula;
+}
 
 interface Token {
   readonly text: string;
   readonly line: number;
 }
 
-const pattern = /\s*(?:(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|[A-Za-z]\w*|\+=|[-+*/^=(){},;])|(\n)|(#[^\n]*)|(\S))/gy;
+const pattern = /\s*(?:(\d+(?:\.\d+)?(?:e[-+]?\d+)?|\.\d+|[A-Za-z]\w*|\+=|>=|[-+*/^=(){},;])|(\n)|(#[^\n]*)|(\S))/gy;
 
 function tokens(text: string): Token[] {
   const found: Token[] = [];
@@ -80,8 +93,7 @@ export function parseStep(text: string): readonly Line[] {
       if (!('op' in call && call.op === 'C')) fail(`"${name} +=" is for compressed messages, as in h += C(x - h)`);
       return { line: start, send: name, message: (call as { of: readonly Formula[] }).of[0]! };
     }
-    if (name !== 'every' && name !== 'first' && name !== 'last') fail('expected "=", "+=" or a condition');
-    const when: When = name === 'every' ? { every: takeName() } : (name as 'first' | 'last');
+    const when = condition(name);
     const inside = block();
     const before = at;
     skipEnds();
@@ -91,6 +103,23 @@ export function parseStep(text: string): readonly Line[] {
     }
     at++;
     return { line: start, when, inside, otherwise: block() };
+  }
+
+  function condition(name: string): When {
+    if (name === 'first' || name === 'last') return name;
+    if (name === 'every') return { every: takeName() };
+    if (name === 'at') return { at: steps() };
+    if (name !== 'if') fail('expected "=", "+=" or a condition');
+    const given = sum();
+    take('>=');
+    return { if: given, least: sum() };
+  }
+
+  function steps(): number[] {
+    const found = [];
+    do found.push(isNumber(here()) ? Number(list[at++]!.text) : fail('expected the number of a step'));
+    while (here() === ',' && at++ >= 0);
+    return found;
   }
 
   function operators(next: () => Formula, ...ops: readonly string[]): Formula {
@@ -139,4 +168,20 @@ export function parseStep(text: string): readonly Line[] {
   }
 
   return body(undefined);
+}
+
+/** The text of a step for people: a statement per line, a short block in one, indented by the blocks they are in. */
+export function linesOf(text: string): string[] {
+  const count = (line: string, brace: string) => line.split(brace).length - 1;
+  let depth = 0;
+  return text
+    .split('\n')
+    .flatMap((line) => line.split(/;\s*(?![^{]*\})/))
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+    .map((line) => {
+      const indent = '  '.repeat(line.startsWith('}') ? depth - 1 : depth);
+      depth += count(line, '{') - count(line, '}');
+      return indent + line;
+    });
 }

@@ -43,7 +43,7 @@ it('one number is enough because gossip keeps the mean', () => {
 
 it('a message over an edge of a tree is a row and a number', () => {
   const plan = planOf(findMethod('relaysgd'), {}, { replicas: 8, sets: 3 });
-  const step = stepOf(plan, { t: 1, last: false, eta: 1, etaBefore: 1 });
+  const step = stepOf(plan, { t: 1, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1 });
   const sizes = { replicas: 8, degree: 14 / 8, columns: 100, compressedBytes: 0 };
   expect(trafficOf(plan, step, sizes).bytes).toBeCloseTo((14 / 8) * 404, 9);
   expect(trafficOf(plan, step, sizes).messages).toBe(14 / 8);
@@ -59,7 +59,8 @@ function sentByPerceptron(name: string): (t: number) => number {
   });
   const plan = planOf(findMethod(name), {}, { replicas: 8, sets: 2 });
   const sizes = { replicas: 8, degree: 2, columns: end, tensors, compressedBytes: 0 };
-  return (t) => trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), sizes).bytes / 2;
+  return (t) =>
+    trafficOf(plan, stepOf(plan, { t, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1 }), sizes).bytes / 2;
 }
 
 it('rank 1 of a multilayer perceptron with 784, 100 and 10 units takes 880 and 3,976 bytes in turn', () => {
@@ -74,7 +75,7 @@ it('half of its parameters take 4 bytes each and all of them a bit, once per rou
 
 it('NTK-DFL: a row, and per sample and class of each neighbour a Jacobian, an answer and a label', () => {
   const plan = planOf(findMethod('ntk-dfl'));
-  const step = stepOf(plan, { t: 0, last: false, eta: 1, etaBefore: 1 });
+  const step = stepOf(plan, { t: 0, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1 });
   const columns = 79_510;
   const sizes = { replicas: 8, degree: 1, columns, compressedBytes: 0, answers: { samples: 200, classes: 10 } };
   expect(trafficOf(plan, step, sizes)).toEqual({ bytes: 4 * columns + 200 * (4 * 10 * columns + 8 * 10), messages: 2 });

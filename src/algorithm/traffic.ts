@@ -1,8 +1,9 @@
 import type { Mixing } from '../topology/mixing.ts';
-import { readsOf, type StepActions } from './actions.ts';
+import { type Action, isExchange, readsOf, type StepActions } from './actions.ts';
 import { sentBytes, type TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
+import { sketchedNumbers } from './sketch.ts';
 import type { By } from './stage.ts';
 
 /** What a replica sends in a step, on average over the replicas. */
@@ -29,7 +30,7 @@ export interface Sizes {
 export const vector = (size: number): TensorPlace => ({ offset: 0, size, shape: [size] });
 
 const floatBytes = 4;
-const doubleBytes = 8;
+export const doubleBytes = 8;
 
 /** Each neighbour gets the whole row. Of W's replicas `n` are there; those that are lost keep to themselves in it. */
 export function gossipTraffic(mixing: Mixing, n: number, columns: number): Traffic {
@@ -75,6 +76,17 @@ export function distanceTraffic(n: number, columns: number, meanKnown: boolean):
   return meanKnown ? [numbersTraffic(n, 1)] : [scatteredMeanTraffic(n, columns), numbersTraffic(n, 2)];
 }
 
+type SketchAction = Extract<Action, { do: 'sketch' }>;
+
+/** The sketches that begin here and go together: one after the other, with nothing between them but what concerns a replica alone. */
+export function sketchesFrom(actions: readonly Action[], at: number): readonly SketchAction[] {
+  const isSketch = (action: Action | undefined): action is SketchAction => action?.do === 'sketch';
+  if (!isSketch(actions[at]) || isSketch(actions.slice(0, at).findLast(isExchange))) return [];
+  const exchanges = actions.slice(at).filter(isExchange);
+  const end = exchanges.findIndex((action) => !isSketch(action));
+  return exchanges.slice(0, end < 0 ? undefined : end).filter(isSketch);
+}
+
 /**
  * Follows from the actions: rows that are mixed one after the other go in one message, until something is computed from what was received; a
  * memory that is mixed has been sent before; an exact mean is a ring all-reduce.
@@ -89,7 +101,7 @@ export function trafficOf(
   /** Rows that are sent as shorter messages. */
   const packed = new Map<string, number>();
   const received = new Set<string>();
-  for (const action of actions) {
+  for (const [at, action] of actions.entries()) {
     // A copy of what was received computes nothing from it.
     if ((action.do === 'set' || action.do === 'setNumber') && 'name' in action.to && received.has(action.to.name)) {
       received.add(action.do === 'set' ? action.row : action.number);
@@ -116,6 +128,12 @@ export function trafficOf(
     if (action.do === 'send') {
       bytes += degree * compressedBytes;
       messages += degree;
+    }
+    const sketches = sketchesFrom(actions, at);
+    if (sketches.length > 0) {
+      const sums = numbersTraffic(replicas, sketchedNumbers(sketches));
+      bytes += sums.bytes;
+      messages += sums.messages;
     }
     if (action.do === 'mean' || action.do === 'updateTogether') {
       const mean = meanTraffic(replicas, columns);

@@ -9,6 +9,8 @@ import { type Method, type Plan, planOf } from '../algorithm/method.ts';
 import { findMethod, methods } from '../algorithm/methods.ts';
 import { requirements, unmetNeed } from '../algorithm/needs.ts';
 import { matricesOf } from '../algorithm/places.ts';
+import { choicesIn } from '../algorithm/stage.ts';
+import { linesOf } from '../algorithm/text.ts';
 import { trafficOf } from '../algorithm/traffic.ts';
 import { parse } from '../base/schema.ts';
 import { checkMethod } from '../contract/check.ts';
@@ -94,8 +96,8 @@ function show(name: string, options: ShowOptions): void {
   // A message over any edge is the same, so what is said of one edge is said of all.
   const facts = planFacts(planFor(algorithm));
   const compressed = rowCompressor(compressorSchema.parse(compressor ?? { kind: 'top-k' }), [0, parameters]).bytes;
-  const traffic = (t: number) =>
-    trafficOf(plan, stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 }), {
+  const traffic = (t: number, branch?: number) =>
+    trafficOf(plan, stepOf(plan, { t, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1, branch }), {
       replicas: n,
       degree: edges?.degree ?? meanDegree(topology),
       columns: parameters,
@@ -111,16 +113,17 @@ function show(name: string, options: ShowOptions): void {
     periods.reduce((product, period) => product * period, 1),
   );
   const sent = Array.from({ length: steps }, (_, t) => traffic(t).bytes).reduce((sum, each) => sum + each, 0) / steps;
-  const formulas = plan.text
-    .split(/;|\n/)
-    .map((line) => line.trim())
-    .filter(Boolean);
+  // What a method decides as it goes shows only in a run.
+  const branches = Array.from({ length: 2 ** choicesIn(plan.stages).length }, (_, branch) => traffic(1, branch).bytes);
+  const range = branches.length === 1 ? null : ([Math.min(...branches), Math.max(...branches)] as const);
+  const formulas = linesOf(plan.text);
   const about = {
     ...described(method, plan),
     step: formulas,
     model: method.model ?? 'x',
     matrices: matricesOf(plan),
-    bytesPerStep: sent,
+    bytesPerStep: range === null ? sent : null,
+    bytesPerStepRange: range,
     unmetNeed: unmet?.problem ?? null,
   };
   if (options.json) {
@@ -147,7 +150,7 @@ function show(name: string, options: ShowOptions): void {
       [
         `on ${topology.kind}, n = ${n}`,
         unmet === undefined
-          ? `${bytes(sent)} per replica and step with ${number(parameters)} parameters${facts.sent.some(({ what }) => what === 'Jacobian') ? ', one sample in a batch and one class' : ''}${facts.compresses ? `, ${bytes(compressed)} per message` : ''}`
+          ? `${range === null ? bytes(sent) : `${bytes(range[0])} to ${bytes(range[1])}`} per replica and step with ${number(parameters)} parameters${facts.sent.some(({ what }) => what === 'Jacobian') ? ', one sample in a batch and one class' : ''}${facts.compresses ? `, ${bytes(compressed)} per message` : ''}`
           : unmet.problem,
       ],
       ['memory', `${about.matrices} rows per replica`],

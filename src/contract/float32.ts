@@ -52,6 +52,7 @@ export function replicasOf({
   direction,
   distil,
   evolve,
+  remember,
   start,
   tensors = [vector(start.length)],
 }: Problem): Replicas {
@@ -96,6 +97,7 @@ export function replicasOf({
       to.write(i, Float32Array.from(evolve!(heard, at(from, i), rate, taus)));
       return outcome;
     },
+    remember: (i: number, from: Rows) => remember?.(i, at(from, i)),
     layout: tensors,
   } as unknown as Replicas;
 }
@@ -138,7 +140,8 @@ export async function executed(plan: Plan, problem: Problem, steps: number): Pro
     const machine = { columns: start.length, clock: new Clock(() => 0), compressor, seed: 1, edges: problem.edges };
     const executor = new Executor(plan, transport, replicasOf(problem), machine);
     for (let t = 0; t < steps; t++) {
-      const when = { t, last: t + 1 === steps, eta: rate(t), etaBefore: rate(Math.max(0, t - 1)) };
+      const number = (name: string) => executor.numbers.of(name, 0);
+      const when = { t, steps, eta: rate(t), etaBefore: rate(Math.max(0, t - 1)), number };
       await executor.step(stepOf(plan, when), {
         t,
         weights: weightsAt(problem, t),

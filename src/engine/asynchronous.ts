@@ -110,7 +110,7 @@ export class PairPart implements TrainingPart {
     measured.virtual = this.virtual;
     measured.gossips = 1;
     measured.sent(
-      trafficOf(this.#plan, stepOf(this.#plan, { t, last: false, eta: 1, etaBefore: 1 }), {
+      trafficOf(this.#plan, stepOf(this.#plan, { t, steps: plan.steps, eta: 1, etaBefore: 1 }), {
         replicas,
         degree: plan.degree,
         columns: this.model.columns,

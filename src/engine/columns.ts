@@ -70,6 +70,13 @@ export const stepColumns = {
   replicaDistance: eachIfProbed('‖x_i − x̄‖, its own distance to the mean, when Ξ was probed'),
   controlledDistance: optional('Ξ after the last averaging; null if consensus control did not measure it'),
   targetDistance: optional('what consensus control holds Ξ against; null without it'),
+  estimatedDistance: optional('Ξ before averaging as sketches show it; null unless the method looks at it'),
+  threshold: optional('Ξ from which on the method averages; null if it has none'),
+  harm: optional(
+    'harm of disagreement as measured at the last average, relative to the mean gradient; null if it is not',
+  ),
+  period: optional('steps between the last two averages of a method that decides by itself; null of others'),
+  branch: optional('which conditions of the method held that hang on numbers: bit k for the k-th; null if it has none'),
   round: one('integer', 'with which round of the topology it averaged first, counted from 0 over the whole run'),
   gossips: one('integer', 'averagings with the neighbours in this step'),
   ownSteps: eachIfProbed('steps of its own that it has made, if replicas do not step together'),

@@ -3,6 +3,7 @@ import {
   type ConsensusMemory,
   type ConsensusSettings,
   consensusDemand,
+  type Demand,
   noMemory,
   observeChange,
   usesGradients,
@@ -38,6 +39,9 @@ export class ConsensusControl {
   readonly #momentum: number;
   readonly #transport: Transport;
   readonly #sent: (...traffic: readonly Traffic[]) => void;
+  #demand: Demand = 'nothing';
+  /** Whether Ξ was measured before the first gossip of this step. */
+  #known = false;
   /** Own gradients, their mean and that of the parameters, when they were looked at in this step. */
   #seen:
     | { readonly own: readonly Float32Array[]; readonly gradient: Float32Array; readonly params: Float32Array }
@@ -53,6 +57,10 @@ export class ConsensusControl {
     this.#momentum = momentum;
     this.#transport = transport;
     this.#sent = sent;
+  }
+
+  get active(): boolean {
+    return this.#settings.kind !== 'none';
   }
 
   /** How steps are to be carried out, so that gradients can be looked at; those of the critical distance before they are used. */
@@ -98,20 +106,36 @@ export class ConsensusControl {
     this.#sent(scatteredMeanTraffic(n, params.columns), scatteredMeanTraffic(n, params.columns), numbersTraffic(n, 3));
   }
 
+  /** Whether a step needs no gossip at all, because replicas are close enough as they are; what it found then. */
+  unneeded(epoch: number, learningRate: number, rows: Rows): Controlled | undefined {
+    this.#demand = this.#demanded(epoch, learningRate);
+    const settings = this.#settings;
+    if (settings.kind === 'none' || settings.least > 0 || typeof this.#demand !== 'number') return undefined;
+    const distance = this.#distance(rows, false);
+    this.#known = true;
+    return distance <= this.#demand ? { distance, target: this.#demand } : undefined;
+  }
+
+  /** What is asked of this step. */
+  #demanded(epoch: number, learningRate: number): Demand {
+    const moment = { epoch, learningRate, momentum: this.#momentum, replicas: this.#transport.present.length };
+    const { demand, memory } = consensusDemand(this.#settings, this.memory, moment);
+    this.memory = memory;
+    return demand;
+  }
+
   /**
    * After the first gossip of a step: as many more as it takes.
    *
    * @param rows where the parameters are now
+   * @param keptMean whether the first gossip kept the mean
    * @param gossip one more; whether it keeps the mean
    */
-  hold(epoch: number, learningRate: number, rows: () => Rows, gossip: () => boolean): Controlled {
-    const settings = this.#settings;
-    const replicas = this.#transport.present.length;
-    const moment = { epoch, learningRate, momentum: this.#momentum, replicas };
-    const { demand, memory } = consensusDemand(settings, this.memory, moment);
-    this.memory = memory;
+  hold(rows: () => Rows, keptMean: boolean, gossip: () => boolean): Controlled {
+    const [settings, demand] = [this.#settings, this.#demand];
     if (demand === 'nothing' || settings.kind === 'none') return { distance: null, target: null };
-    let distance = this.#distance(rows(), false);
+    let distance = this.#distance(rows(), this.#known && keptMean);
+    this.#known = false;
     if (demand === 'measure') {
       this.memory = { ...this.memory, maxDistance: Math.max(this.memory.maxDistance, distance) };
       return { distance, target: null };

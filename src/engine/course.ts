@@ -29,6 +29,8 @@ export type TimedSettings = Pick<
 
 /** The steps of a run, as far as their time goes. */
 export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Premises {
+  /** @param branch which conditions held that hang on numbers, if that was recorded */
+  pattern(t: number, branch?: number): Pattern;
   hearing(epoch: number): Hearing;
   topology(epoch: number): Topology;
 }
@@ -52,8 +54,8 @@ export function courseOf(
   // The last tensor of a model that evolves is its bias, one for each class.
   const answers = { samples: batch, classes: sizes.at(-1) ?? 1 };
   const patterns = new WeakMap<object, Pattern>();
-  const pattern = (t: number) => {
-    const step = stepOf(plan, { t, last: t + 1 === steps, eta: 1, etaBefore: 1 });
+  const pattern = (t: number, branch?: number) => {
+    const step = stepOf(plan, { t, steps, eta: 1, etaBefore: 1, branch });
     const known = patterns.get(step.actions) ?? patternOf(plan, step, { columns: offset, compressedBytes, answers });
     patterns.set(step.actions, known);
     return known;

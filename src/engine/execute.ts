@@ -2,6 +2,7 @@ import { type Action, isExchange, keptRows, type StepActions } from '../algorith
 import type { RowCompressor } from '../algorithm/compressors.ts';
 import type { Plan } from '../algorithm/method.ts';
 import { type Placed, Places } from '../algorithm/places.ts';
+import { sketchCodes, sketchFigure, sketchOf } from '../algorithm/sketch.ts';
 import type { By } from '../algorithm/stage.ts';
 import { evaluate, type Formula } from '../base/formula.ts';
 import { RowFormula } from '../kernel/formula.ts';
@@ -11,8 +12,8 @@ import type { Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
 import { Functions } from './functions.ts';
+import { ownReplicas } from './measure.ts';
 import { Memories } from './memories.ts';
-
 import { ReplicaNumbers } from './replica-numbers.ts';
 import type { Outcome, Replicas } from './replicas.ts';
 
@@ -27,6 +28,8 @@ export interface Occasion {
   probe(rows: Rows): void;
   /** All replicas have their gradients: in these rows, unless they were used at once. */
   signal(gradients: Rows | undefined): void;
+  /** Whether a row need not be averaged with the neighbours in this step after all. */
+  spared?(action: Action, rows: Rows): boolean;
   /** A row was averaged with the neighbours. */
   mixed(action: Action): void;
 }
@@ -40,7 +43,7 @@ export interface Machine {
   readonly edges?: EdgeSets | undefined;
 }
 
-type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'probe' | 'signal'>;
+type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'sketch' | 'probe' | 'signal'>;
 type Of<K extends Action['do']> = Placed<Rows> & { readonly action: Extract<Action, { do: K }> };
 
 /** Of a replica that is away, or does not train. */
@@ -128,6 +131,7 @@ export class Executor {
     const sent =
       next?.do === 'mix' &&
       next.sort === 'row' &&
+      occasion.spared === undefined &&
       (next.by === 'W' || next.by === 'A') &&
       !this.#memories.knows(next.from) &&
       !this.#functions.packs(next.from)
@@ -192,6 +196,7 @@ export class Executor {
     setNumber: ({ action }, i) => {
       this.numbers.from(action.number, i)[0] = evaluate(action.to, (name) => this.#number(name, i));
     },
+    momentum: ({ action, rows }, i) => this.#replicas.remember(i, rows[action.row]!),
     norm: ({ action, rows }, i) => {
       const row = rows[action.row]!;
       this.#transport.kernel.norms(row, i, [0, row.columns], this.numbers.from(action.number, i));
@@ -218,6 +223,21 @@ export class Executor {
     return this.#scalars.get(name) ?? this.numbers.of(name, i);
   }
 
+  /** A figure of a row over all replicas: the sketches are exchanged, and all sum them up alike. */
+  #sketch({ figure, buckets, number }: Of<'sketch'>['action'], rows: Rows): void {
+    const transport = this.#transport;
+    const sketches = this.#clock.time('compute', () => {
+      const codes = sketchCodes(rows.columns, buckets, this.#t);
+      return ownReplicas(transport).flatMap((i) => {
+        rows.read(i, this.#buffers.x);
+        return [...sketchOf(this.#buffers.x, codes, buckets)];
+      });
+    });
+    const all = transport.gather(Float64Array.from(sketches), buckets);
+    const of = transport.present.map((i) => all.subarray(buckets * i, buckets * (i + 1)));
+    this.numbers.own(number).fill(sketchFigure(figure, of));
+  }
+
   async #together(placed: Placed<Rows>, occasion: Occasion): Promise<void> {
     const { action, rows, out } = placed;
     const transport = this.#transport;
@@ -227,6 +247,10 @@ export class Executor {
       case 'signal':
         return occasion.signal(action.gradient === undefined ? undefined : rows[action.gradient]);
       case 'mix': {
+        if (occasion.spared?.(action, rows[action.from]!)) {
+          for (const i of ownReplicas(transport)) transport.kernel.copy(out!, i, rows[action.from]!, i);
+          return;
+        }
         const mixing = occasion.weights(action.by);
         const form = action.by === 'pull' ? 'difference' : 'sum';
         if (action.sort === 'number') this.numbers.mix(action.from, action.into, mixing);
@@ -254,6 +278,8 @@ export class Executor {
         for (let i = transport.first; i < transport.last; i++) out!.write(i, next);
         return;
       }
+      case 'sketch':
+        return this.#sketch(action, rows[action.row]!);
       case 'send':
         return this.#clock.time('mix', () =>
           this.#memories.send(rows[action.row]!, rows[action.memory]!, occasion.weights),

@@ -14,6 +14,10 @@ import type { StepTimes } from './virtual.ts';
 export const secondsOf = (transport: Transport, ns: Float64Array | undefined): PerReplica | null =>
   ns === undefined ? null : perReplica(transport, (i) => ns[i]! / 1e9);
 
+/** What a method tells of its own decisions. */
+type Signals = Readonly<Pick<StepEvent, 'estimatedDistance' | 'threshold' | 'harm' | 'period' | 'branch'>>;
+const noSignals: Signals = { estimatedDistance: null, threshold: null, harm: null, period: null, branch: null };
+
 /** What a step leaves behind for its event. */
 export class Measured {
   norms: Float64Array | undefined;
@@ -21,6 +25,7 @@ export class Measured {
   distance: number | null = null;
   replicaDistance: PerReplica | null = null;
   controlled: Controlled = { distance: null, target: null };
+  signals: Signals = noSignals;
   gossips = 0;
   ownSteps: PerReplica | null = null;
   staleness: PerReplica | null = null;
@@ -41,6 +46,11 @@ export class Measured {
       this.sentMessages += messages;
       this.sentBytes += bytes;
     }
+  }
+
+  /** What was counted as sent was not. */
+  unsent({ messages, bytes }: Traffic): void {
+    this.sent({ messages: -messages, bytes: -bytes });
   }
 
   /** The same on every worker; nothing is told of replicas that did not train. @param phaseMs of this worker, in the order of `phases` */
@@ -79,6 +89,7 @@ export class Measured {
       virtualFinished: secondsOf(transport, this.virtual?.finished),
       controlledDistance: this.controlled.distance,
       targetDistance: this.controlled.target,
+      ...this.signals,
       ms: Object.fromEntries(phases.map((phase, i) => [phase, ms[i]! / transport.workers])) as unknown as PhaseMs,
     };
   }

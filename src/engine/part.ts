@@ -1,4 +1,4 @@
-import { keptRows, stepOf } from '../algorithm/actions.ts';
+import { type Action, keptRows, stepOf } from '../algorithm/actions.ts';
 import { compressorFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import type { Plan } from '../algorithm/method.ts';
@@ -19,7 +19,7 @@ import type { Common } from './checkpoint.ts';
 import { Clock } from './clock.ts';
 import { ConsensusControl } from './control.ts';
 import { planOfRun } from './edges.ts';
-import type { StepEvent } from './event.ts';
+import { known, type StepEvent } from './event.ts';
 import { Executor } from './execute.ts';
 import { FaultyRounds } from './faults.ts';
 import { copyOf, meanOf, ownReplicas } from './measure.ts';
@@ -168,7 +168,8 @@ export class Part {
     const putBack = attendance && this.#attend(attendance);
     measured.attendance = attendance;
     const [control, executor] = [this.control, this.#executor];
-    const step = stepOf(this.plan, { t, last: t + 1 === plan.steps, eta, etaBefore }, control.wishes);
+    const number = (name: string) => executor.numbers.of(name, this.#transport.first);
+    const step = stepOf(this.plan, { t, steps: plan.steps, eta, etaBefore, number }, control.wishes);
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
     const faulty = () => faults?.weights(plan.topology, control.memory.gossips);
     const { cohort } = plan.topology;
@@ -224,18 +225,30 @@ export class Part {
       signal: (gradients) => {
         if (lastMix !== undefined) control.estimate(epoch, executor.outcomes, gradients, executor.places.of('x'));
       },
+      ...(control.active && {
+        spared: (action: Action, rows: Rows) => {
+          const found = action === lastMix ? control.unneeded(epoch, eta, rows) : undefined;
+          if (found === undefined) return false;
+          measured.controlled = found;
+          measured.unsent(gossipTraffic(this.#transport.surviving(mixing()), replicas, this.#columns));
+          return true;
+        },
+      }),
       mixed: (action) => {
         if (action !== lastMix) return;
+        const kept = control.active && isDoublyStochastic(this.#transport.surviving(mixing()));
         averaged();
-        measured.controlled = control.hold(epoch, eta, () => executor.places.of('x'), again);
+        measured.controlled = control.hold(() => executor.places.of('x'), kept, again);
       },
     });
     await control.observe(executor.places.of('x'), () => executor.gradientsAgain('x'));
     putBack?.();
     const { round, gossips, controlled } = measured;
-    const timed = { t, epoch: plan.epoch, round, gossips, measured: controlled.distance !== null };
+    const timed = { t, epoch: plan.epoch, round, gossips, measured: controlled.distance !== null, branch: step.branch };
     if (faults?.early !== true) this.#clock.time('probe', () => this.virtual?.step(timed));
     measured.virtual = this.virtual;
+    const told = Object.entries(this.plan.method.signals ?? {}).map(([signal, name]) => [signal, known(number(name))]);
+    measured.signals = { ...measured.signals, ...Object.fromEntries(told), branch: step.branch ?? null };
     const event = measured.event(t, plan, this.#transport, executor.outcomes, this.#clock.take());
     return { event, measured };
   }

@@ -59,6 +59,8 @@ export interface Replicas {
   updateRow(replica: number, step: number, learningRate: number, params: Rows, gradient: Rows, to: Rows): Promise<void>;
   /** The direction in which the optimizer moves instead, as `update` for plain descent along it. */
   readonly direction: OptimizerPass;
+  /** The optimizer goes on with the replica's row of `from` as its momentum, if it has one. */
+  remember(replica: number, from: Rows): void;
   /** What a checkpoint must hold of a replica besides its parameters. */
   privateRows(replica: number): PrivateMemory;
   /** Loss and accuracy on a set, of these parameters with this state. */
@@ -200,6 +202,10 @@ export async function openReplicas(
       gradient: { rows: to, replica, written: true },
     });
   const stateOf = (replica: number) => rows.of(place(replica)).state;
+  const privateRows = (replica: number): PrivateMemory => ({
+    ...optimizers.slots?.of(slotPlace(replica)),
+    ...rows.of(place(replica)),
+  });
   /** What the last gradient of each replica started from, if it may be asked for again. */
   const statesBefore = new Map<number, Float32Array>();
 
@@ -250,7 +256,11 @@ export async function openReplicas(
         "params'": { rows: to, replica, written: true },
       }),
     direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
-    privateRows: (replica) => ({ ...optimizers.slots?.of(slotPlace(replica)), ...rows.of(place(replica)) }),
+    remember(replica, from) {
+      const { momentum } = privateRows(replica);
+      if (momentum !== undefined) from.read(replica, momentum);
+    },
+    privateRows,
     score: tester.score,
     async close() {
       await Promise.all([...steppers.values(), optimizers, tester, distiller].map((opened) => opened?.close()));

@@ -17,7 +17,13 @@ export interface TimedStep {
   readonly gossips: number;
   /** Whether consensus control measured the distance. */
   readonly measured: boolean;
+  /** Which conditions of its method held that hang on numbers, if there are any. */
+  readonly branch?: number | undefined;
 }
+
+/** Only control that measures the distance can find that none is needed; runs without gossip count none either. */
+export const gossipsMade = ({ gossips, measured }: Pick<TimedStep, 'gossips' | 'measured'>): number =>
+  measured ? gossips : Math.max(1, gossips);
 
 /** Of the last step, by replica in nanoseconds: when it began, when it had computed, when it was finished. */
 export interface StepTimes {
@@ -78,19 +84,20 @@ export class VirtualTime implements StepTimes {
     });
   }
 
-  step({ t, epoch, round, gossips, measured }: TimedStep): void {
+  step(timed: TimedStep): void {
+    const { t, epoch, round, measured, branch } = timed;
     if (this.#begun !== t) this.begin(t, epoch, round);
     const { faults } = this;
     const heard = this.course.hearing(epoch);
     const hearing: typeof heard =
       faults === undefined ? heard : (gossip, between) => faults.sent(heard(gossip, between));
     const troubles = faults?.troubles((more) => ({ gossip: round + more, sources: heard(round + more) }));
-    const pattern = this.course.pattern(t);
+    const pattern = this.course.pattern(t, branch);
     this.#timetable.step(
       t,
       pattern,
       (more, between) => hearing(round + more, between),
-      Math.max(1, gossips),
+      gossipsMade(timed),
       measured,
       troubles,
     );

@@ -51,7 +51,8 @@ function inconsistencies(experiment: Settings, built: Built): string[] {
   });
   const problems = [...problemsOfTime(experiment), ...problemsOfFaults(experiment), ...ofServers];
   const name = algorithmName(algorithm);
-  const { usesTopology, usesOptimizer, controllable, keepsReplicasEqual, asynchronous } = factsOf(algorithm);
+  const { usesTopology, usesOptimizer, setsMomentum, controllable, keepsReplicasEqual, asynchronous } =
+    factsOf(algorithm);
   if (consensus.kind !== 'none' && !controllable)
     problems.push(
       `consensus: there is nothing to control, the ${name} algorithm ${keepsReplicasEqual ? 'keeps all replicas equal' : 'has no plain average of the parameters to repeat'}; use kind none`,
@@ -64,6 +65,8 @@ function inconsistencies(experiment: Settings, built: Built): string[] {
     problems.push(
       `algorithm: in ${name} the time that replicas take decides who averages with whom; give network, as in network: lan, and devices, as in devices: { compute: 20ms }`,
     );
+  if (setsMomentum && optimizer.kind !== 'sgd')
+    problems.push(`optimizer: the ${name} algorithm shares the momentum of sgd, which ${optimizer.kind} does not have`);
   if ('from' in consensus && consensus.to !== undefined && consensus.to <= consensus.from)
     problems.push(`consensus.to: must be above consensus.from = ${consensus.from}, got ${consensus.to}`);
   if (!usesTopology || ofServers.length > 0) return problems;

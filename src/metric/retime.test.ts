@@ -32,6 +32,7 @@ function timed(settings: object, { gossips = 1, distance = Number.NaN } = {}) {
       epoch: column((step) => Math.floor(step / 3)),
       gossips: column(() => gossips),
       controlledDistance: column(() => distance),
+      branch: column(() => Number.NaN),
     },
   } as unknown as RunSeries;
   return retime(experiment!, series, { network: mb, devices });

@@ -1,4 +1,4 @@
-import { VirtualTime } from '../engine/virtual.ts';
+import { gossipsMade, VirtualTime } from '../engine/virtual.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { DeviceSettings } from '../network/devices.ts';
 import type { NetworkSettings } from '../network/network.ts';
@@ -61,7 +61,7 @@ class Observer implements Watcher {
 
   mean(...told: Parameters<NonNullable<Watcher['mean']>>): void {
     this.links.mean(...told);
-    this.chronicle?.mean(...told);
+    this.chronicle?.mean(...(told.slice(0, 3) as [number, number, number]));
   }
 }
 
@@ -98,9 +98,11 @@ export function retime(
   let round = 0;
   for (let index = 0; index < count; index++) {
     const [t, epoch, gossips] = [steps.step[index]!, steps.epoch[index]!, steps.gossips[index]!];
+    const branch = Number.isNaN(steps.branch[index]) ? undefined : steps.branch[index]!;
     observer.chronicle = index >= from && index < from + tracedSteps ? chronicle : undefined;
-    virtual.step({ t, epoch, round, gossips, measured: !Number.isNaN(steps.controlledDistance[index]) });
-    if (averages(virtual.course.pattern(t))) round += Math.max(1, gossips);
+    const timed = { t, epoch, round, gossips, measured: !Number.isNaN(steps.controlledDistance[index]), branch };
+    virtual.step(timed);
+    if (averages(virtual.course.pattern(t, branch))) round += gossipsMade(timed);
     seconds[index] = virtual.lastNs / 1e9;
     if (index === from + tracedSteps - 1 || index === count - 1)
       if (path.length === 0) path = criticalPath(chronicle.happenings, finished);

@@ -147,7 +147,7 @@ function sentBytes(experiment: Experiment, sizes: readonly number[], all: readon
     const degree = edges?.degree ?? gossipTraffic(topology.mixing(round), replicas, 0).messages;
     const degreeBy = (by: By) =>
       isBetween(by) ? gossipTraffic(topology.cohort!.mixing(by, round), replicas, 0).messages : degree;
-    const step = stepOf(plan, { t, last: t + 1 === steps, eta: 1, etaBefore: 1 });
+    const step = stepOf(plan, { t, steps, eta: 1, etaBefore: 1 });
     const answers = { samples: batch, classes: sizes.at(-1)! };
     total += trafficOf(plan, step, { replicas, degree, degreeBy, columns, compressedBytes, answers }).bytes;
   }
@@ -195,6 +195,7 @@ it(`${count} random runs on random networks: the same times straight through, re
         epoch: column(({ epoch }) => epoch),
         gossips: column(({ gossips }) => gossips),
         controlledDistance: column(({ measured }) => (measured ? 1 : Number.NaN)),
+        branch: column(() => Number.NaN),
       },
     } as unknown as RunSeries;
     const given = { network: experiment.network!, devices: experiment.devices! };

@@ -43,6 +43,19 @@ function treeNs(network: Network, bytes: number): number {
   return time;
 }
 
+/** Each tells its sum so far to the one 1, 2, 4, … places on, until all know all: as many messages as n has binary digits. */
+export function doublingNs(network: Network, bytes: number): number {
+  const { n } = network;
+  let time = 0;
+  for (let step = 1; step < n; step *= 2)
+    time += slowest(
+      network,
+      Array.from({ length: n }, (_, i): Edge => [i, (i + step) % n]),
+      bytes,
+    );
+  return Math.round(time);
+}
+
 /** Rings inside the machines, then each device's part around the machines, all devices of a machine at once through its port. */
 function hierarchicalNs(network: Network, bytes: number): number {
   const { n, machines } = network;

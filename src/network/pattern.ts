@@ -20,13 +20,17 @@ export type Work =
   | { readonly do: 'tell'; readonly bytes: number; readonly from: number; readonly into: number }
   /** The average of what was told. */
   | { readonly do: 'recall'; readonly from: number; readonly into: number }
-  /** The exact mean over all replicas; `gradient`: of what was just computed, so that its parts may follow the backward pass. */
+  /**
+   * The exact mean over all replicas; `gradient`: of what was just computed, so that its parts may follow the backward pass; `numbers`: of a few numbers,
+   * summed by recursive doubling.
+   */
   | {
       readonly do: 'mean';
       readonly bytes: number;
       readonly from: number;
       readonly into: number;
       readonly gradient: boolean;
+      readonly numbers?: boolean;
     };
 
 export interface Pattern {

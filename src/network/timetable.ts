@@ -1,6 +1,6 @@
 import { UserError } from '../base/error.ts';
 import type { Between } from '../topology/cohort.ts';
-import { collectiveOf } from './collective.ts';
+import { collectiveOf, doublingNs } from './collective.ts';
 import type { ComputeTimes } from './devices.ts';
 import { type Messages, messagesOf } from './messages.ts';
 import type { Network } from './network.ts';
@@ -16,7 +16,8 @@ export interface Watcher {
   compute?(replica: number, start: number, end: number): void;
   /** Of message m: ready on the sender, begins to leave, has left, is there at the earliest, is there. */
   exchange?(messages: Messages, times: Journeys): void;
-  mean?(start: number, end: number, bytes: number): void;
+  /** @param numbers a few numbers, summed by recursive doubling */
+  mean?(start: number, end: number, bytes: number, numbers: boolean): void;
   step?(step: number): void;
 }
 
@@ -61,7 +62,9 @@ export class Timetable {
   /** By replica: how long its steps are predicted to take. Servers send to the slowest client first. */
   readonly #slowness: ArrayLike<number> | undefined;
   readonly #known = new WeakMap<object, Map<number, Messages>>();
+  /** How long means of rows and of numbers take, by their bytes. */
   readonly #means = new Map<number, number>();
+  readonly #sums = new Map<number, number>();
   /** By row and replica: when it is there. */
   #there = new Float64Array(0);
   readonly #ready: Float64Array;
@@ -98,7 +101,7 @@ export class Timetable {
   /**
    * One step: its own number, which noise is drawn by, what it does, and whom replicas hear.
    *
-   * @param gossips averagings with the neighbours in this step: more than its pattern has are made by consensus control, one after the other
+   * @param gossips averagings with the neighbours in this step: none if control found that none was needed; more than its pattern has are made by consensus control, one after the other
    * @param measured whether control measured the distance after each of them, for which all wait for all
    */
   step(
@@ -120,7 +123,9 @@ export class Timetable {
     this.started.set(finished);
     this.computed.set(finished);
     for (const work of pattern.work)
-      this.#carryOut(t, work, hearing(0, work.do === 'gossip' ? work.between : undefined), absent);
+      if (gossips === 0 && work.do === 'gossip')
+        for (const [from, into] of work.rows) this.#row(into).set(this.#row(from));
+      else this.#carryOut(t, work, hearing(0, work.do === 'gossip' ? work.between : undefined), absent);
     finished.set(this.computed);
     for (const row of pattern.kept) later(finished, this.#row(row));
     // First each gets a part of the mean row and two sums, which is half a mean; then a sum is enough.
@@ -147,9 +152,10 @@ export class Timetable {
     finished.fill(finished.reduce((most, time) => Math.max(most, time), 0) + Math.round(this.#meanNs(bytes) / 2));
   }
 
-  #meanNs(bytes: number): number {
-    const ns = this.#means.get(bytes) ?? collectiveOf(this.#network, bytes).ns;
-    this.#means.set(bytes, ns);
+  #meanNs(bytes: number, numbers = false): number {
+    const known = numbers ? this.#sums : this.#means;
+    const ns = known.get(bytes) ?? (numbers ? doublingNs(this.#network, bytes) : collectiveOf(this.#network, bytes).ns);
+    known.set(bytes, ns);
     return ns;
   }
 
@@ -208,10 +214,10 @@ export class Timetable {
   }
 
   /** A collective starts when the last replica is ready and ends for all together. */
-  #meanEnd({ bytes, from, gradient }: Extract<Work, { do: 'mean' }>, t: number): number {
+  #meanEnd({ bytes, from, gradient, numbers = false }: Extract<Work, { do: 'mean' }>, t: number): number {
     const { buckets } = this.#network;
     const parts = gradient ? buckets : 1;
-    const ns = this.#meanNs(bytes / parts);
+    const ns = this.#meanNs(bytes / parts, numbers);
     const there = this.#row(from);
     const last = there.reduce((most, time) => Math.max(most, time), 0);
     let end = parts === 1 ? last + ns : 0;
@@ -224,7 +230,7 @@ export class Timetable {
       }
       end = Math.max(end, known) + ns;
     }
-    this.#watcher.mean?.(last, end, bytes);
+    this.#watcher.mean?.(last, end, bytes, numbers);
     return end;
   }
 

@@ -53,9 +53,14 @@ export class LinkCounter implements Watcher {
     if (this.#places.size <= mostLinks) this.#add(this.#place(from, to), bytes, 1, busyNs);
   }
 
-  /** A mean counts as one around a ring: all ways to make it send as much. */
-  mean(start: number, end: number, bytes: number): void {
+  /** A mean counts as one around a ring: all ways to make it send as much. Numbers are told to those 1, 2, 4, … places on. */
+  mean(start: number, end: number, bytes: number, numbers: boolean): void {
     const n = this.#n;
+    if (numbers) {
+      for (let step = 1; step < n; step *= 2)
+        for (let i = 0; i < n; i++) this.#add(this.#place(i, (i + step) % n), bytes, 1, end - start);
+      return;
+    }
     const share = (2 * (n - 1) * bytes) / n;
     for (let i = 0; i < n && n > 1; i++) this.#add(this.#place(i, (i + 1) % n), share, 2 * (n - 1), end - start);
   }

@@ -154,6 +154,11 @@ export interface RunReport {
     readonly distance: Column;
     readonly controlledDistance: Column;
     readonly targetDistance: Column;
+    /** Of methods that decide by themselves when to average. */
+    readonly estimatedDistance: Column;
+    readonly threshold: Column;
+    readonly harm: Column;
+    readonly period: Column;
     /** Milliseconds of one step by what was done. */
     readonly ms: Readonly<Record<Phase, Column>>;
   };

@@ -80,6 +80,10 @@ function stepCurves({ series }: Member): RunReport['steps'] {
     distance: column(mean(steps.distance)),
     controlledDistance: column(mean(steps.controlledDistance)),
     targetDistance: column(mean(steps.targetDistance)),
+    estimatedDistance: column(mean(steps.estimatedDistance)),
+    threshold: column(mean(steps.threshold)),
+    harm: column(mean(steps.harm)),
+    period: column(mean(steps.period)),
     ms: Object.fromEntries(
       phaseNames.map((phase) => [phase, column(mean(steps[`${phase}Ms`]))]),
     ) as unknown as RunReport['steps']['ms'],

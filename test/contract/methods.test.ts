@@ -86,9 +86,10 @@ describe('in float32, by the engine', () => {
     for (let t = 0; t < steps; t++) {
       const step = stepOf(plan, {
         t,
-        last: t + 1 === steps,
+        steps,
         eta: given.rate(t),
         etaBefore: given.rate(Math.max(0, t - 1)),
+        number: (name) => executor.numbers.of(name, 0),
       });
       const round = row.method === 'noloco' ? Math.floor(t / 4) : t;
       await executor.step(step, {

@@ -1,7 +1,7 @@
 import { cohortFor } from '../../src/algorithm/cohort.ts';
 import type { Matrix, Problem } from '../../src/algorithm/reference.ts';
 import type { Mixing } from '../../src/topology/mixing.ts';
-import { adam, binaryTree, compressors, gradient, matrix, momentum, pairs, ringEdges } from './oracle.ts';
+import { adam, binaryTree, compressors, gradient, heavyBall, matrix, momentum, pairs, ringEdges } from './oracle.ts';
 
 /**
  * What separately written programs found on the problem of oracle.ts: ‖mean − x*‖ and Ξ after 10, 100 and 1000 steps, and the first
@@ -380,5 +380,61 @@ export const rows: readonly Row[] = [
     }),
     figures: [0.116711836, 0.0219900539, 9.91249618e-4, 0.0014182896, 0.00107452455, 0.00137908515],
     x0: [-0.072399254, 0.023973843, 0.003819831],
+  },
+  {
+    title: 'tether',
+    method: 'tether',
+    figures: [0.113157195, 0.0574640248, 0.0325544427, 0.11021045, 0, 0],
+    x0: [-0.0908001144, 0.0334955719, 0.028512284],
+    // When it averages hangs on numbers that differ in their last bits.
+    float32: [1e-5, 1e-3, 1e-5],
+  },
+  {
+    title: 'tether .2, momentum .9',
+    method: 'tether',
+    settings: { target: 0.2 },
+    problem: () => heavyBall(0.9),
+    figures: [0.11875795, 0.0566047899, 0.000817286722, 0.0569673473, 0, 0],
+    x0: [-0.238714354, 0.0418189273, 0.0610905308],
+    float32: [1e-5, 1e-3, 1e-5],
+  },
+  {
+    title: 'iso-xi',
+    method: 'iso-xi',
+    figures: [0.113959306, 0.0798064644, 0.00510169976, 0.0835225949, 0.00488410098, 0],
+    x0: [-0.0682083104, 0.0512520354, 0.00713903607],
+    float32: [1e-5, 1e-5, 1e-3],
+  },
+  {
+    title: 'iso-xi .1, momentum .9',
+    method: 'iso-xi',
+    settings: { distance: 0.1 },
+    problem: () => heavyBall(0.9),
+    figures: [0.096994304, 0.160431227, 0.00183398672, 0.160956995, 0.00228845828, 0.160977125],
+    x0: [-0.257969573, 0.0927588714, 0.0805159929],
+    float32: [1e-5, 1e-4, 1e-4],
+  },
+  {
+    title: 'local sgd, common momentum .9',
+    method: 'local-sgd',
+    settings: { period: 4, commonMomentum: true },
+    problem: () => heavyBall(0.9),
+    figures: [0.0846592342, 0.160713418, 0.0101866145, 0, 0.0103084682, 0],
+    x0: [-0.248662329, 0.0895544571, 0.0838334797],
+  },
+  {
+    title: 'local sgd, growing period',
+    method: 'local-sgd',
+    settings: { period: 4, growth: 2 },
+    problem: () => ({ rate: decay }),
+    figures: [0.120491141, 0, 0.0204606912, 0.0833382502, 0.0652314225, 0.696262925],
+    x0: [-0.0696885902, 0.00235497378, 0.0194781448],
+  },
+  {
+    title: 'local sgd, replayed',
+    method: 'local-sgd',
+    settings: { after: [3, 5, 9, 40, 98, 500] },
+    figures: [0.115158805, 0.0574950152, 0.0736815754, 0.110914831, 0.0918567563, 0.80315806],
+    x0: [-0.0893410479, 0.0324056602, 0.030100264],
   },
 ];

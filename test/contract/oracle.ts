@@ -15,11 +15,23 @@ type Direction = NonNullable<Problem['direction']>;
 
 /** Heavy ball or Nesterov, as an optimizer of each replica. */
 export function momentum(beta: number, nesterov = false): Direction {
-  const slots = new Map<number, Float64Array>();
-  return (i, g) => {
-    const m = g.map((v, j) => beta * (slots.get(i)?.[j] ?? 0) + v);
-    slots.set(i, m);
+  const { direction } = heavyBall(beta);
+  return (i, g, x, t) => {
+    const m = direction!(i, g, x, t);
     return nesterov ? g.map((v, j) => v + beta * m[j]!) : m;
+  };
+}
+
+/** Heavy ball whose momentum a method may set. */
+export function heavyBall(beta: number): Pick<Problem, 'direction' | 'remember'> {
+  const slots = new Map<number, Float64Array>();
+  return {
+    direction(i, g) {
+      const m = g.map((v, j) => beta * (slots.get(i)?.[j] ?? 0) + v);
+      slots.set(i, m);
+      return m;
+    },
+    remember: (i, given) => void slots.set(i, given.slice()),
   };
 }
 

@@ -51,23 +51,30 @@ async function outcomeOf(settings: object, checkpoints?: Checkpoints) {
   const [experiment] = resolve({ ...common, ...settings }, 'test');
   const { dataset, shares, columns, messageBytes } = await prepare(experiment!, { place: world.place });
   const { plan, edges } = planOfRun(experiment!);
+  const feed = feedOf(experiment!, dataset, shares);
   const matrices = matrixNames(plan);
   const shared = shareTransport(1, experiment!.replicas, columns, { place: world.place, matrices, messageBytes });
   const transport = await openTransport(shared, 0);
   const [counted, wire]: [number[], number[]] = [[], []];
   const degree = edges?.degree ?? 4 / 3;
-  const numberBytes = (t: number) => {
+  const numberBytes = (t: number, branch: number | null) => {
     const sizes = { replicas: 3, degree, columns: 0, compressedBytes: 0, answers: { samples: 0, classes: 0 } };
-    const step = stepOf(plan, { t, last: false, eta: 1, etaBefore: 1 });
+    const step = stepOf(plan, {
+      t,
+      steps: feed.stepsPerEpoch * experiment!.epochs,
+      eta: 1,
+      etaBefore: 1,
+      branch: branch ?? undefined,
+    });
     // Jacobians are counted, but every rank has the samples to make them.
     const answers = { samples: common.batch, classes: common.data.classes };
     const jacobians = step.actions.filter((action) => action.do === 'evolve').length;
     return trafficOf(plan, step, sizes).bytes + jacobians * degree * jacobianBytes({ columns, answers });
   };
   let sha = '';
-  for await (const event of loop(experiment!, feedOf(experiment!, dataset, shares), transport, backend, checkpoints)) {
+  for await (const event of loop(experiment!, feed, transport, backend, checkpoints)) {
     if (event.type === 'step') {
-      counted.push(event.sentBytes - numberBytes(event.step));
+      counted.push(event.sentBytes - numberBytes(event.step, event.branch));
       wire.push(transport.sentBytes);
     }
     if (event.type === 'end') sha = event.paramsSha256;
@@ -85,7 +92,7 @@ for (const { name } of methods) {
   found[name] = { sha };
   if (
     folder !== undefined &&
-    ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo', 'dispfl', 'ad-psgd'].includes(name)
+    ['choco', 'beer', 'lead', 'quantized-push-sum', 'dsgt', 'slowmo', 'dispfl', 'ad-psgd', 'tether'].includes(name)
   ) {
     const checkpoints = join(folder, name);
     await outcomeOf(ring, { folder: checkpoints, from: undefined });

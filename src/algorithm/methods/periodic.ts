@@ -4,14 +4,52 @@ import { every, momentum, positive, share } from '../settings.ts';
 
 const local = 'x = x - eta*T(grad(x))';
 
+/**
+ * All go on from their mean a, and with the mean of the momentum that brought them there from c, where all were last; `rates` is the sum of learning
+ * rates since. Nobody has to send it.
+ */
+export const goOn = (a: string) => `momentum = (c - ${a})/rates; x = ${a}; c = ${a}`;
+
 export const localSgd = method({
   name: 'local-sgd',
   title: 'Local SGD',
   summary: 'steps alone and averages exactly with all every few steps',
   paper: 'Stich, Local SGD converges fast and communicates little, ICLR 2019',
-  settings: { period: every(8, 'averagings') },
+  settings: {
+    period: every(8, 'averagings'),
+    growth: z
+      .number()
+      .min(0)
+      .default(0)
+      .describe('the period grows with this power of highest / current learning rate: 2 is the quadratic rule, QSR'),
+    after: z
+      .array(z.int().min(1))
+      .min(1)
+      .optional()
+      .describe('average after just these numbers of steps instead: a schedule to be replayed'),
+    commonMomentum: z
+      .boolean()
+      .default(false)
+      .describe('go on with the mean momentum after an average, which costs no bytes'),
+  },
+  rows: { c: 'x' },
+  numbers: { rates: 0, since: 0, peak: 0 },
   needs: [],
-  step: () => `${local}; every period { x = mean(x) }`,
+  step: ({ growth, after, commonMomentum }) => {
+    const grows = after === undefined && growth > 0;
+    const condition =
+      after !== undefined
+        ? `at ${after.join(', ')}`
+        : grows
+          ? 'if since + 1 >= period*(max(peak, eta)/eta)^growth'
+          : 'every period';
+    const counted = [
+      ...(commonMomentum ? ['rates = rates + eta'] : []),
+      ...(grows ? ['since = since + 1; peak = max(peak, eta)'] : []),
+    ];
+    const average = commonMomentum ? `a = mean(x); ${goOn('a')}; rates = 0` : 'x = mean(x)';
+    return `${[local, ...counted].join('; ')}; ${condition} { ${average}${grows ? '; since = 0' : ''} }`;
+  },
 });
 
 export const gossipPga = method({

@@ -7,6 +7,7 @@ import { gantt } from './gantt.ts';
 import { heatmap } from './heatmap.ts';
 import { learning } from './learning.ts';
 import { links } from './links.ts';
+import { loop } from './loop.ts';
 import { network } from './network.ts';
 import { phasesFigure } from './phases.ts';
 import { progress } from './progress.ts';
@@ -33,6 +34,7 @@ export const figures: readonly Figure[] = [
   rank,
   heatmap,
   distance,
+  loop,
   network,
   topologies,
   phasesFigure,

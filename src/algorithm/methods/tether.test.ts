@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { Random } from '../../base/random.ts';
+import { planOf } from '../method.ts';
+import { findMethod } from '../methods.ts';
+import { interpret, type Problem } from '../reference.ts';
+
+const [n, columns] = [16, 20];
+
+/** Normal numbers to draw from: a batch begins at a place that hangs on replica and step. */
+const random = new Random(1, 'test');
+const normals = Float64Array.from({ length: 65_536 }, () => random.normal());
+const batch = (i: number, t: number) => (((i + 1) * 7919 + t * 104_729) % 60_000) + (i % 7);
+
+/** Quadratics whose curvature and slope differ from batch to batch; `skew`: their optima also from replica to replica. */
+const noisy = (skew: number): Problem => ({
+  n,
+  start: new Float64Array(columns).fill(1),
+  rate: () => 0.2,
+  weights: () => [],
+  gradient(i, at, t) {
+    const from = batch(i, t);
+    return at.map((v, c) => {
+      const curvature = (0.3 + (1.5 * c) / columns) * (1 + 0.5 * normals[from + c]!);
+      return curvature * (v - skew * normals[i * columns + c]!) + 0.3 * normals[from + columns + c]!;
+    });
+  },
+});
+
+/** After which steps it averaged, and the harm that it measured then. */
+function averages(problem: Problem, settings: object, steps: number): { after: number[]; q: number[] } {
+  const [after, q]: [number[], number[]] = [[], []];
+  interpret(planOf(findMethod('tether'), { ...settings }), problem, steps, (t, { numbers }) => {
+    const [since, harm] = [numbers.get('since')![0]!, numbers.get('q')![0]!];
+    if (since === 1 && t > 0) {
+      after.push(t);
+      q.push(harm);
+    }
+  });
+  return { after, q };
+}
+
+describe('tether', () => {
+  it.each([0.3, 0.45, 0.6])('harm settles at a target of %s within 20 averages, and stays there', (target) => {
+    const { q } = averages(noisy(1), { target }, 1000);
+    const mean = (values: readonly number[]) => values.reduce((sum, v) => sum + v, 0) / values.length;
+    for (const later of [q.slice(20, 40), q.slice(40)]) {
+      expect(mean(later) / target).toBeGreaterThan(0.85);
+      expect(mean(later) / target).toBeLessThan(1.15);
+    }
+  });
+
+  it('averages as seldom as it may where disagreement does no harm: quadratics of one kind', () => {
+    const { after, q } = averages(noisy(0), { target: 0.6 }, 1000);
+    expect(Math.max(...q)).toBeLessThan(0.6);
+    expect(after.slice(-15).map((t, k, all) => t - (all[k - 1] ?? t - 50))).toEqual(Array(15).fill(50));
+  });
+
+  it('averages no more often than it must where nothing disagrees', () => {
+    const alike: Problem = { ...noisy(0), gradient: (_, at) => at.map((v) => 0.5 * v) };
+    expect(averages(alike, {}, 400).after).toEqual(Array.from({ length: 19 }, (_, k) => 20 * (k + 1)));
+  });
+
+  it('averages less often the more harm is allowed', () => {
+    const counts = [0.2, 0.4, 0.8].map((target) => averages(noisy(1), { target }, 600).after.length);
+    expect(counts[0]!).toBeGreaterThan(1.3 * counts[1]!);
+    expect(counts[1]!).toBeGreaterThan(1.3 * counts[2]!);
+  });
+
+  it('goes on with the mean momentum: averaging in every step is centralized training with momentum', () => {
+    const slots = new Map<number, Float64Array>();
+    const heavy = (): Pick<Problem, 'direction' | 'remember'> => ({
+      direction(i, g) {
+        const m = g.map((v, c) => 0.9 * (slots.get(i)?.[c] ?? 0) + v);
+        slots.set(i, m);
+        return m;
+      },
+      remember: (i, momentum) => void slots.set(i, momentum.slice()),
+    });
+    const plan = (kind: string, settings = {}) => planOf(findMethod(kind), settings);
+    const common = interpret(plan('local-sgd', { period: 1, commonMomentum: true }), { ...noisy(1), ...heavy() }, 50);
+    slots.clear();
+    const centralized = interpret(plan('centralized'), { ...noisy(1), ...heavy() }, 50);
+    common.model[0]!.forEach((v, c) => {
+      expect(v).toBeCloseTo(centralized.model[0]![c]!, 12);
+    });
+  });
+});
