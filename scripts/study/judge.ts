@@ -1,0 +1,138 @@
+import { mean, pearson, ranks, studentQuantile, variance } from '../../src/base/statistics.ts';
+import { jobs } from './jobs.ts';
+import { readRows, type StudyRow, stored } from './rows.ts';
+
+/** What the stored rows say by the rules of docs/study.md. */
+
+/** A task, a number of replicas and a partition. */
+export interface Cell {
+  readonly cell: string;
+  readonly data: StudyRow['data'];
+}
+
+export const cellName = ({ cell, data }: Cell) => `${cell}, ${data}`;
+export const rows = readRows(stored);
+export const cells: readonly Cell[] = [...new Set(rows.map(({ cell }) => cell))].flatMap((cell) =>
+  (['alike', 'skewed'] as const).map((data) => ({ cell, data })),
+);
+
+/** Runs of one variant, by seed. */
+export const runsOf = ({ cell, data }: Cell, variant: string, rate = 1): ReadonlyMap<number, StudyRow> =>
+  new Map(
+    rows
+      .filter((row) => row.cell === cell && row.data === data && row.variant === variant && row.rate === rate)
+      .map((row) => [row.seed, row]),
+  );
+
+/** Variants with enough seeds that C_complete has too: three, or all if there are fewer. */
+export function variantsIn(cell: Cell): string[] {
+  const { size } = runsOf(cell, 'C_complete');
+  const names = [
+    ...new Set(rows.filter((row) => row.cell === cell.cell && row.data === cell.data).map((row) => row.variant)),
+  ];
+  return size < 2 ? [] : names.filter((name) => runsOf(cell, name).size >= Math.min(3, size));
+}
+
+const isText = ({ cell }: Cell) => cell.startsWith('lstm');
+
+/** How much worse a run may be: points of accuracy as a share, or of text the logarithm of perplexity. */
+const marginOf = (cell: Cell) => (isText(cell) ? Math.log(1.02) : 0.005);
+
+/** What a run is judged by, larger is better. A run that diverged is as bad as can be. */
+const scoreOf = (cell: Cell, row: StudyRow) => {
+  const score = isText(cell) ? -row.mergedLoss : row.mergedAccuracy;
+  return row.status === 'complete' && Number.isFinite(score) ? score : isText(cell) ? -5 : 0;
+};
+
+export interface Difference {
+  readonly mean: number;
+  readonly error: number;
+  readonly seeds: number;
+}
+
+/** Paired by seed: a − b. */
+export function differenceOf(cell: Cell, a: string, b: string, rate = 1): Difference | undefined {
+  const [left, right] = [runsOf(cell, a, rate), runsOf(cell, b, rate)];
+  const apart = [...left].flatMap(([seed, row]) =>
+    right.has(seed) ? [scoreOf(cell, row) - scoreOf(cell, right.get(seed)!)] : [],
+  );
+  if (apart.length < Math.min(3, right.size) || apart.length < 2) return undefined;
+  return { mean: mean(apart), error: Math.sqrt(variance(apart) / (apart.length - 1)), seeds: apart.length };
+}
+
+/** The end of the one-sided interval in the direction of harm. */
+export const lowerEnd = ({ mean: m, error, seeds }: Difference, level = 0.95) =>
+  m - studentQuantile(2 * level - 1, seeds - 1) * error;
+
+/** Whether it is not worse than C_complete by more than the margin; undefined if that is not known. */
+export function passes(cell: Cell, variant: string, rate = 1, level = 0.95): boolean | undefined {
+  const difference = differenceOf(cell, variant, 'C_complete', rate);
+  return difference && lowerEnd(difference, level) > -marginOf(cell);
+}
+
+/** In how many cells it passes, each by itself and all together by Holm's rule. */
+export function passCount(
+  among: readonly Cell[],
+  variant: string,
+  rate = 1,
+): { passed: Cell[]; holm: number; of: number } {
+  const known = among.filter((cell) => passes(cell, variant, rate) !== undefined);
+  const strength = (cell: Cell) => {
+    const { mean: m, error, seeds } = differenceOf(cell, variant, 'C_complete', rate)!;
+    return { t: (m + marginOf(cell)) / Math.max(error, 1e-12), df: seeds - 1 };
+  };
+  // From the clearest on, as long as each holds at its level.
+  const sorted = known.map(strength).sort((a, b) => b.t - a.t);
+  const first = sorted.findIndex(({ t, df }, k) => t <= studentQuantile(1 - (2 * 0.05) / (sorted.length - k), df));
+  return {
+    passed: known.filter((cell) => passes(cell, variant, rate)),
+    holm: first < 0 ? sorted.length : first,
+    of: known.length,
+  };
+}
+
+export const meanOf = (cell: Cell, variant: string, of: (row: StudyRow) => number, rate = 1): number =>
+  mean([...runsOf(cell, variant, rate).values()].map(of).filter((value) => !Number.isNaN(value)));
+
+export const copiesOf = (cell: Cell, variant: string, rate = 1) =>
+  meanOf(cell, variant, ({ bytes, modelBytes }) => bytes / modelBytes, rate);
+
+/** Fixed settings of local SGD, with own and with common momentum. */
+export const fixed = ['local', 'common'].flatMap((kind) => [2, 4, 8, 16, 32, 64].map((period) => `${kind}-${period}`));
+
+/** The cheapest fixed setting that passes, in hindsight; averaging in every step if none does. */
+export function bestFixed(cell: Cell): string {
+  const there = variantsIn(cell);
+  const passing = fixed.filter((variant) => there.includes(variant) && passes(cell, variant));
+  return passing.reduce(
+    (best, variant) => (copiesOf(cell, variant) < copiesOf(cell, best) ? variant : best),
+    'C_complete',
+  );
+}
+
+export const spearman = (x: readonly number[], y: readonly number[]) => pearson(ranks(x), ranks(y));
+
+/** Mean harm and excess loss of every run of the tether at some target, seed by seed against C_complete. */
+export function harmAndLoss(cell: Cell): { harm: number[]; loss: number[] } {
+  const base = runsOf(cell, 'C_complete');
+  const own = rows.filter(
+    (row) =>
+      row.cell === cell.cell &&
+      row.data === cell.data &&
+      row.rate === 1 &&
+      /^tether(-[\d.]+)?$/.test(row.variant) &&
+      base.has(row.seed),
+  );
+  return { harm: own.map(({ harm }) => harm), loss: own.map((row) => row.mergedLoss - base.get(row.seed)!.mergedLoss) };
+}
+
+/** By cell: runs that are there, and all. */
+export function progress(): Map<string, [number, number]> {
+  const found = new Map<string, [number, number]>();
+  for (const job of jobs()) {
+    const [done, all] = found.get(job.cell) ?? [0, 0];
+    const there = runsOf(job, job.variant, job.rate).has(job.seed);
+    found.set(job.cell, [done + (there ? 1 : 0), all + 1]);
+  }
+  return found;
+}
