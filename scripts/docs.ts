@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { algorithmFormulas, algorithmTable } from './docs/algorithms.ts';
 import { commandReference } from './docs/commands.ts';
 import { settingsReference } from './docs/settings.ts';
+import { studyCriteria, studyObservations, studyProgress, studySummary, studyTables } from './docs/study.ts';
 import { tableReference } from './docs/tables.ts';
 import { topologyFacts, topologyTable } from './docs/topologies.ts';
 
@@ -17,6 +18,11 @@ const parts: Readonly<Record<string, () => string | Promise<string>>> = {
   tables: tableReference,
   topologies: topologyTable,
   'topology facts': topologyFacts,
+  'study progress': studyProgress,
+  'study summary': studySummary,
+  'study criteria': studyCriteria,
+  'study observations': studyObservations,
+  'study tables': studyTables,
 };
 
 const marked = /<!-- begin (.+?): written by npm run docs -->\n[\s\S]*?<!-- end \1 -->/g;

@@ -1,0 +1,255 @@
+import { studentQuantile } from '../../src/base/statistics.ts';
+import {
+  bestFixed,
+  type Cell,
+  cellName,
+  cells,
+  copiesOf,
+  differenceOf,
+  fixed,
+  harmAndLoss,
+  lowerEnd,
+  meanOf,
+  passCount,
+  passes,
+  progress,
+  rows,
+  runsOf,
+  spearman,
+  variantsIn,
+} from '../study/judge.ts';
+import { markdownTable } from './markdown.ts';
+
+/** The generated parts of docs/study.md, from docs/study/runs.csv alone. */
+
+const percent = (share: number) => (100 * share).toFixed(2);
+const signed = (value: number, digits = 2) =>
+  `${value < 0 ? '−' : value > 0 ? '+' : ''}${Math.abs(value).toFixed(digits)}`;
+const copies = (value: number) => (value < 10 ? value.toFixed(1) : value.toFixed(0));
+const times = (value: number) => (value >= 10 ? value.toFixed(0) : value.toFixed(1));
+const text = ({ cell }: Cell) => cell.startsWith('lstm');
+const withTether = () => cells.filter((cell) => passes(cell, 'tether') !== undefined);
+const list = (values: readonly string[]) => (values.length === 0 ? 'none' : values.join('; '));
+
+/** Difference to C_complete with its two-sided 95 % interval, in points, or for text in % of perplexity. */
+function apart(cell: Cell, variant: string, rate = 1, base = 'C_complete'): string {
+  const difference = differenceOf(cell, variant, base, rate);
+  if (difference === undefined) return '';
+  const { mean, error, seeds } = difference;
+  const scale = text(cell) ? -100 : 100;
+  return `${signed(scale * mean)} ± ${(100 * studentQuantile(0.95, seeds - 1) * error).toFixed(2)}`;
+}
+
+const verdict = (holds: boolean | undefined) =>
+  holds === undefined ? 'cannot be told yet' : holds ? '**holds**' : '**does not hold**';
+
+export const studyProgress = (): string =>
+  markdownTable(
+    ['cell', 'runs done', 'of'],
+    [...progress()].map(([cell, [done, all]]) => [cell, String(done), String(all)]),
+  );
+
+/** Each variant of a cell, the most expensive first. */
+export const studyTables = (): string =>
+  cells
+    .filter((cell) => variantsIn(cell).length > 0)
+    .map((cell) => {
+      const score = text(cell) ? 'loss' : 'merged %';
+      const apartHeader = text(cell) ? 'perplexity − C_complete, %' : '− C_complete, points';
+      const header = [
+        ...['variant', score, apartHeader, 'passes', 'copies sent', 'local %', 'seeds'],
+        ...['fast s', 'LAN s', 'WAN s'],
+      ];
+      const lines = variantsIn(cell)
+        .toSorted((a, b) => copiesOf(cell, b) - copiesOf(cell, a))
+        .map((variant) => [
+          variant,
+          text(cell)
+            ? meanOf(cell, variant, (row) => row.mergedLoss).toFixed(3)
+            : percent(meanOf(cell, variant, (row) => row.mergedAccuracy)),
+          variant === 'C_complete' ? '' : apart(cell, variant),
+          variant === 'C_complete' ? '' : passes(cell, variant) ? 'yes' : 'no',
+          copies(copiesOf(cell, variant)),
+          percent(meanOf(cell, variant, (row) => row.accuracy)),
+          String(runsOf(cell, variant).size),
+          ...(['fast', 'lan', 'wan'] as const).map((network) => {
+            const seconds = meanOf(cell, variant, (row) => row[network]);
+            return Number.isNaN(seconds) ? '' : seconds.toPrecision(3);
+          }),
+        ]);
+      return `**${cellName(cell)}**\n\n${markdownTable(header, lines)}`;
+    })
+    .join('\n\n');
+
+/** The tether beside what it is held against, a line per cell. */
+export const studySummary = (): string =>
+  markdownTable(
+    [
+      'cell',
+      'tether − C_complete',
+      'passes',
+      'copies',
+      'fewer than C_complete',
+      'than Ada',
+      'best fixed period in hindsight',
+      'its copies',
+      'yoked',
+      'uniform',
+    ],
+    withTether().map((cell) => {
+      const [own, best] = [copiesOf(cell, 'tether'), bestFixed(cell)];
+      const control = (variant: string) =>
+        passes(cell, variant) === undefined ? '' : `${apart(cell, variant)}${passes(cell, variant) ? '' : ' (fails)'}`;
+      const ada = copiesOf(cell, 'Ada') / own;
+      return [
+        ...[cellName(cell), apart(cell, 'tether'), passes(cell, 'tether') ? 'yes' : 'no', copies(own)],
+        ...[`${times(copiesOf(cell, 'C_complete') / own)}×`, Number.isNaN(ada) ? '' : `${times(ada)}×`],
+        ...[
+          best === 'C_complete' ? 'none passes' : best,
+          copies(copiesOf(cell, best)),
+          control('yoked'),
+          control('uniform'),
+        ],
+      ];
+    }),
+  );
+
+function first(): string {
+  const { passed, holm, of } = passCount(withTether(), 'tether');
+  const holds = of === 0 ? undefined : passed.length >= (6 / 7) * of;
+  const failed = withTether().filter((cell) => !passed.includes(cell));
+  return `1. *Not worse than C_complete:* the tether passes in ${passed.length} of ${of} cells (${holm} with Holm's correction); ${Math.ceil((6 / 7) * of)} were asked for: ${verdict(holds)}. It fails in: ${list(failed.map((cell) => `${cellName(cell)} (${apart(cell, 'tether')})`))}.`;
+}
+
+function second(): string {
+  const among = withTether().filter((cell) => runsOf(cell, 'Ada').size > 0);
+  const ratio = (cell: Cell, base: string) => copiesOf(cell, base) / copiesOf(cell, 'tether');
+  const count = (base: string, least: number) => among.filter((cell) => ratio(cell, base) >= least).length;
+  const [must, ten, four] = [count('Ada', 2), count('Ada', 10), count('C_complete', 4)];
+  const both = among.filter((cell) => ratio(cell, 'Ada') >= 10 && ratio(cell, 'C_complete') >= 4).length;
+  const holds = among.length === 0 ? undefined : must === among.length && both >= (6 / 7) * among.length;
+  const twenty = among.filter((cell) => ratio(cell, 'Ada') >= 20);
+  return `2. *Bytes:* at most ½ of Ada's in ${must} of ${among.length} cells, at most 1/10 in ${ten}, at most ¼ of C_complete's in ${four}; the last two together in ${both}, ${Math.ceil((6 / 7) * among.length)} asked for: ${verdict(holds)}. At most 1/20 of Ada's in ${twenty.length}, and passing there too in ${twenty.filter((cell) => passes(cell, 'tether')).length}.`;
+}
+
+function third(): string {
+  const among = withTether().filter((cell) => fixed.every((variant) => variantsIn(cell).includes(variant)));
+  const good = (variant: string) =>
+    among.filter((cell) => passes(cell, variant) && copiesOf(cell, variant) <= 1.25 * copiesOf(cell, bestFixed(cell)));
+  const own = good('tether');
+  if (among.length === 0) return '3. *Against hindsight:* cannot be told yet: no cell has all fixed periods.';
+  const best = fixed.toSorted((a, b) => good(b).length - good(a).length)[0]!;
+  const holds =
+    among.length === 0 ? undefined : own.length >= (5 / 7) * among.length && good(best).length < (5 / 7) * among.length;
+  return `3. *Against hindsight:* it passes with at most 1.25 × the bytes of the cheapest fixed period that passes in ${own.length} of ${among.length} cells, ${Math.ceil((5 / 7) * among.length)} asked for; the best single fixed period, ${best}, does in ${good(best).length}: ${verdict(holds)}. The cheapest are ${list(among.map((cell) => `${cellName(cell)}: ${bestFixed(cell)} with ${copies(copiesOf(cell, bestFixed(cell)))} copies, tether ${copies(copiesOf(cell, 'tether'))}`))}.`;
+}
+
+function fourth(): string {
+  const among = [0.5, 2]
+    .flatMap((rate) => cells.map((cell) => ({ cell, rate })))
+    .filter(({ cell, rate }) => passes(cell, 'tether', rate) !== undefined);
+  if (among.length === 0) return '4. *Other rates:* cannot be told yet.';
+  const passed = among.filter(({ cell, rate }) => passes(cell, 'tether', rate));
+  const holds = passed.length >= (5 / 7) * among.length;
+  const told = among.map(
+    ({ cell, rate }) =>
+      `${cellName(cell)} × ${rate}: ${apart(cell, 'tether', rate)} with ${copies(copiesOf(cell, 'tether', rate))} copies${passes(cell, 'tether', rate) ? '' : ' (fails)'}`,
+  );
+  return `4. *Other rates:* at half and twice the rate it passes in ${passed.length} of ${among.length}, ${Math.ceil((5 / 7) * among.length)} asked for: ${verdict(holds)}. ${list(told)}.`;
+}
+
+/** In how many cells one variant is clearly better and clearly worse than another: the 95 % interval is on one side of 0. */
+function clearly(among: readonly Cell[], a: string, b: string): string {
+  const found = among.flatMap((cell) => differenceOf(cell, a, b) ?? []);
+  const clear = found.filter(({ mean, error, seeds }) => Math.abs(mean) > studentQuantile(0.95, seeds - 1) * error);
+  const better = clear.filter(({ mean }) => mean > 0).length;
+  return `clearly better than ${b} in ${better}, clearly worse in ${clear.length - better}`;
+}
+
+function fifth(): string {
+  const among = withTether().filter((cell) =>
+    ['yoked', 'uniform'].every((variant) => passes(cell, variant) !== undefined),
+  );
+  const [yoked, uniform] = ['yoked', 'uniform'].map((variant) => passCount(among, variant).passed.length) as [
+    number,
+    number,
+  ];
+  const own = passCount(among, 'tether').passed.length;
+  const nothing = among.length > 0 && Math.min(yoked, uniform) >= (6 / 7) * among.length;
+  const says =
+    among.length === 0
+      ? 'cannot be told yet'
+      : nothing
+        ? '**the loop adds nothing over its schedule**'
+        : '**by this rule not falsified**';
+  const shown =
+    own > Math.max(yoked, uniform)
+      ? ''
+      : ', but neither is it shown that the loop adds anything: open-loop schedules with as many averages pass as often';
+  return `5. *Falsifier:* in ${among.length} cells with both controls the tether passes in ${own}, its schedule of another seed (yoked) in ${yoked}, as many averages evenly spaced (uniform) in ${uniform}; ${Math.ceil((6 / 7) * among.length)} of both would falsify: ${says}${nothing ? '' : shown}. The tether is ${clearly(among, 'tether', 'yoked')}; ${clearly(among, 'tether', 'uniform')}.`;
+}
+
+function sixth(): string {
+  const among = cells.filter(
+    (cell) =>
+      new Set(
+        rows
+          .filter((row) => row.cell === cell.cell && row.data === cell.data && row.variant.startsWith('tether-'))
+          .map((row) => row.variant),
+      ).size > 2,
+  );
+  if (among.length === 0) return '6. *q means something:* cannot be told yet.';
+  const found = among.map((cell) => {
+    const { harm, loss } = harmAndLoss(cell);
+    return { cell, rho: spearman(harm, loss), runs: harm.length };
+  });
+  const holds = found.every(({ rho }) => rho > 0.5);
+  return `6. *q means something:* rank correlation of mean q with excess loss: ${list(found.map(({ cell, rho, runs }) => `${cellName(cell)}: ${signed(rho)} over ${runs} runs`))}: ${verdict(holds)}.`;
+}
+
+export const studyCriteria = (): string => {
+  const everywhere = fixed.filter(
+    (variant) =>
+      variant.startsWith('common-') && withTether().length > 0 && withTether().every((cell) => passes(cell, variant)),
+  );
+  const simpler = `Local SGD with common momentum and one fixed period passes in all of these cells: ${list(everywhere)}.`;
+  return [first(), second(), third(), fourth(), fifth(), sixth(), '', simpler].join('\n');
+};
+
+/** The claims of DBench's paper over the implementations of this study. */
+export const studyObservations = (): string => {
+  const implementations = ['C_complete', 'D_complete', 'D_exponential', 'D_torus', 'D_ring'];
+  const whole = cells.filter((cell) => implementations.every((variant) => variantsIn(cell).includes(variant)));
+  const table = markdownTable(
+    [
+      'cell',
+      ...implementations.map((name) => `${name}, local ${'%'}`),
+      'ρ(connections, accuracy)',
+      'ρ(peak Gini, accuracy)',
+      'Ada − D_complete, merged',
+      'Ada, fewer bytes than D_complete',
+      'than C_complete',
+    ],
+    whole.map((cell) => {
+      const accuracy = implementations.map((variant) => meanOf(cell, variant, (row) => row.accuracy));
+      const [n] = /\d+$/.exec(cell.cell)!.map(Number) as [number];
+      const decentralized = implementations.slice(1);
+      const connections = [n - 1, Math.log2(n), 4, 2];
+      const gini = decentralized.map((variant) => meanOf(cell, variant, (row) => row.peakGini));
+      const ada = variantsIn(cell).includes('Ada');
+      return [
+        cellName(cell),
+        ...accuracy.map(percent),
+        signed(spearman(connections, accuracy.slice(1))),
+        signed(spearman(gini, accuracy.slice(1))),
+        ada ? apart(cell, 'Ada', 1, 'D_complete') : '',
+        ada ? `${times(copiesOf(cell, 'D_complete') / copiesOf(cell, 'Ada'))}×` : '',
+        ada ? `${(copiesOf(cell, 'C_complete') / copiesOf(cell, 'Ada')).toFixed(2)}×` : '',
+      ];
+    }),
+  );
+  const lower = whole
+    .flatMap((cell) => differenceOf(cell, 'Ada', 'D_complete') ?? [])
+    .filter((difference) => lowerEnd(difference) > -0.005).length;
+  return `${table}\n\nAda is not worse than D_complete by more than half a point in ${lower} of ${whole.length} cells.`;
+};
