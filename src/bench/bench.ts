@@ -11,12 +11,16 @@ export interface BenchOption {
   /** As commander writes them: `-n, --n <replicas>`. */
   readonly flags: string;
   readonly description: string;
-  readonly default: unknown;
+  /** Left out if it takes no value. */
+  readonly default?: unknown;
   /** A UserError on what is not allowed. */
-  parse(text: string): unknown;
+  parse?(text: string): unknown;
 }
 
 const nameOf = (flags: string) => flags.match(/--\w+/)![0];
+
+/** An option without a value. */
+export const flag = (flags: string, description: string): BenchOption => ({ flags, description });
 
 /** An option that takes a whole number. */
 export function whole(flags: string, description: string, usual: number, least: number, most: number): BenchOption {

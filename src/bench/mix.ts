@@ -14,7 +14,9 @@ export interface MixOptions {
   readonly repetitions: number;
 }
 
-const topologies = [
+type Kind = CrewData['topologies'][number];
+
+const topologies: readonly Kind[] = [
   { kind: 'ring' },
   { kind: 'torus' },
   { kind: 'lattice', k: 4 },
@@ -22,10 +24,9 @@ const topologies = [
   { kind: 'lattice', k: 64 },
   { kind: 'exponential' },
   { kind: 'complete' },
-] as const;
+];
 
-const nameOf = ({ kind, ...settings }: { kind: string; k?: number }) =>
-  settings.k === undefined ? kind : `${kind} k=${settings.k}`;
+const nameOf = ({ kind, k }: Kind) => (k === undefined ? kind : `${kind} k=${k}`);
 
 /** Values that are not constant and not denormal; a proper generator would take longer than the measurement. */
 function fill(rows: Rows): void {
@@ -35,16 +36,14 @@ function fill(rows: Rows): void {
 }
 
 /** Milliseconds of each task, best of all repetitions: other programs only ever add to it. */
-async function measure({
-  n,
-  parameters,
-  workers,
-  repetitions,
-}: MixOptions): Promise<{ name: string; ms: number; edges: number }[]> {
+async function measure(
+  { n, parameters, workers, repetitions }: MixOptions,
+  wanted: readonly Kind[] = topologies,
+): Promise<{ name: string; ms: number; edges: number }[]> {
   requireMemory(2 * 4 * n * parameters, `${number(n)} replicas of ${number(parameters)} parameters`);
   const memory = allocateRows(parameters, { x: n, y: n });
   fill(new Rows(memory, 'x'));
-  const fitting = topologies.filter((topology) => !('k' in topology) || topology.k < n);
+  const fitting = wanted.filter(({ k = 0 }) => k < n);
   const data: CrewData = {
     memory,
     topologies: fitting,
@@ -71,6 +70,14 @@ async function measure({
   });
 }
 
+const usefulBytesOf = ({ n, parameters }: Pick<MixOptions, 'n' | 'parameters'>) => 2 * n * parameters * 4;
+
+/** Bytes per second of a copy of all rows, what is read and what is written together. */
+export async function copySpeed(n: number, parameters: number, workers: number): Promise<number> {
+  const [copy] = await measure({ n, parameters, workers, repetitions: 20 }, []);
+  return (1000 * usefulBytesOf({ n, parameters })) / copy!.ms;
+}
+
 /**
  * One mixing step against `Float32Array.set` of the same matrix in the same run. Useful bytes are counted, not those that a kernel
  * touches: every row is read once and written once.
@@ -84,7 +91,7 @@ export const mixBench: Bench<MixOptions> = {
   ],
   async run(options) {
     const measured = await measure(options);
-    const usefulBytes = 2 * options.n * options.parameters * 4;
+    const usefulBytes = usefulBytesOf(options);
     const [memcpy, ring] = [measured[0]!, measured[1]!];
     const rows = measured.map(({ name, ms, edges }) => ({
       name,

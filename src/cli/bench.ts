@@ -24,10 +24,10 @@ export function command(): Command {
   all.addCommand(transportCommand().description('messages between MPI ranks of the sizes that a model needs'));
   for (const [name, { summary, bench }] of Object.entries(benches)) {
     const one = new Command(name).description(summary).addOption(jsonOption());
-    for (const option of bench.options)
-      one.addOption(
-        new Option(option.flags, option.description).default(option.default).argParser((text) => option.parse(text)),
-      );
+    for (const { flags, description, default: usual, parse } of bench.options) {
+      const option = new Option(flags, description);
+      one.addOption(parse === undefined ? option : option.default(usual).argParser((text) => parse(text)));
+    }
     all.addCommand(
       one.action(async (options: { json?: true }) => {
         const { data, title, headers, rows, note } = await bench.run(options as never);
