@@ -56,6 +56,7 @@ export const layers: Readonly<Record<string, Layer>> = {
       'optim',
       'model',
       'transport',
+      'algorithm',
       'experiment',
       'engine',
     ],

@@ -14,7 +14,8 @@ interface CLibrary {
 
 /** The part of koffi that is used. */
 export interface Koffi {
-  load(path: string, options?: { readonly global?: boolean; readonly lazy?: boolean }): CLibrary;
+  /** Null for what is part of this process already. */
+  load(path: string | null, options?: { readonly global?: boolean; readonly lazy?: boolean }): CLibrary;
   /** An array type. */
   array(type: string, length: number): object;
   decode(pointer: unknown, type: string | object): unknown;

@@ -160,7 +160,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
     for (const n of options.n.toSorted((a, b) => a - b)) measured.push(await measure(options, n));
     return {
       data: { ...options, runs: measured },
-      title: `Training ${options.model}, ${number(measured[0]!.parameters)} parameters, batch ${options.batch}, ${options.topology}, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
+      title: `Training ${options.model} by ${options.algorithm}, ${number(measured[0]!.parameters)} parameters, batch ${options.batch}, ${options.topology}, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
       headers: ['n', 'ms per step', ...phaseNames, 'replicas × steps / s', 'peak MB', ...shared],
       rows: measured.map(({ n, stepMs, phasesMs, replicaStepsPerSecond, peakBytes, floors, efficiency }) => [
         String(n),

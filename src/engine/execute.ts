@@ -41,6 +41,8 @@ export interface Machine {
   readonly compressor: RowCompressor | undefined;
   readonly seed: number;
   readonly edges?: EdgeSets | undefined;
+  /** Nobody looks at averaged rows before they are used. */
+  readonly lazy?: boolean;
 }
 
 type Local = Exclude<Action['do'], 'mix' | 'mean' | 'send' | 'updateTogether' | 'sketch' | 'probe' | 'signal'>;
@@ -66,6 +68,9 @@ export class Executor {
   readonly #formulas = new Map<Formula, RowFormula>();
   readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
   readonly #functions: Functions;
+  readonly #lazy: boolean;
+  /** The average of x that is still to be made: of the rows where x is, with these weights. */
+  #pending: Mixing | undefined;
   /** Of own replicas, in their order; those that are away have none. */
   outcomes: Outcome[] = [];
   /** Replicas that take no part in the step. */
@@ -84,6 +89,7 @@ export class Executor {
     this.#transport = transport;
     this.#replicas = replicas;
     this.#clock = machine.clock;
+    this.#lazy = machine.lazy ?? false;
     this.#memories = new Memories(plan, transport, machine);
     this.#functions = new Functions(plan, transport, replicas.layout, machine.seed);
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
@@ -104,11 +110,35 @@ export class Executor {
     for (let at = 0; at < actions.length; ) {
       const end = actions.findIndex((action, index) => index >= at && !isLocal(action));
       const next = end < 0 ? actions.length : end;
+      const joined = next === at + 1 && actions[at]!.do === 'adapt' ? this.#pending : undefined;
+      if (joined === undefined) this.settle();
+      this.#pending = undefined;
       const local = actions.slice(at, next).map((action, k) => this.places.place(action, dead[at + k]!));
-      if (local.length > 0) await this.#locally(local, actions.slice(next), occasion);
-      if (next < actions.length) await this.#together(this.places.place(actions[next]!, dead[next]!), occasion);
+      if (local.length > 0) await this.#locally(local, actions.slice(next), occasion, joined);
+      // Others may still need the rows that were averaged.
+      if (joined !== undefined) this.#transport.barrier();
+      if (next < actions.length && !this.#mixLater(actions[next]!, occasion))
+        await this.#together(this.places.place(actions[next]!, dead[next]!), occasion);
       at = next + 1;
     }
+  }
+
+  /** Leaves the average of x to the next local step, which makes it row by row and so reads and writes every row once less. */
+  #mixLater(action: Action, occasion: Occasion): boolean {
+    if (!this.#lazy || action.do !== 'mix' || action.from !== 'x' || action.into !== 'x') return false;
+    if (action.by !== 'W' && action.by !== 'A') return false;
+    const mixing = occasion.weights(action.by);
+    if (!this.#transport.mixesRows(mixing)) return false;
+    this.#pending = mixing;
+    this.#transport.barrier();
+    occasion.mixed(action);
+    return true;
+  }
+
+  /** Collective: makes the average that was left to the next step. Before that x is not what it should be. */
+  settle(): void {
+    if (this.#pending !== undefined) this.mixAgain('x', this.#pending);
+    this.#pending = undefined;
   }
 
   /** row ← W row once more. */
@@ -126,7 +156,12 @@ export class Executor {
   }
 
   /** One replica after the other; what the next exchange sends may go as soon as it is there. */
-  async #locally(placed: readonly Placed<Rows>[], after: readonly Action[], occasion: Occasion): Promise<void> {
+  async #locally(
+    placed: readonly Placed<Rows>[],
+    after: readonly Action[],
+    occasion: Occasion,
+    joined: Mixing | undefined,
+  ): Promise<void> {
     const next = after.find(({ do: kind }) => kind !== 'probe' && kind !== 'signal');
     const sent =
       next?.do === 'mix' &&
@@ -138,23 +173,30 @@ export class Executor {
         ? this.places.of(next.from)
         : undefined;
     const mixing = sent === undefined ? undefined : occasion.weights((next as Of<'mix'>['action']).by);
-    for (let i = this.#transport.first; i < this.#transport.last; i++) {
+    const { first, last } = this.#transport;
+    for (let k = 0; k < last - first; k++) {
+      // To and fro: those that were last in one step are still in the cache in the next.
+      const i = this.#t % 2 === 0 ? first + k : last - 1 - k;
       if (this.away.has(i)) continue;
-      for (const each of placed) await this.#local[each.action.do as Local](each as never, i);
+      for (const each of placed) await this.#local[each.action.do as Local](each as never, i, joined);
       if (sent !== undefined) this.#transport.announce(mixing!, sent, i);
     }
     const known = placed.filter(({ action }) => this.#memories.isKept(action)) as Of<'set'>[];
     for (const j of this.#memories.heard) for (const each of known) this.#local.set(each, j);
   }
 
-  readonly #local: { readonly [K in Local]: (placed: Of<K>, i: number) => void | Promise<void> } = {
-    adapt: async ({ rows, out }, i) => {
+  readonly #local: {
+    readonly [K in Local]: (placed: Of<K>, i: number, joined?: Mixing) => void | Promise<void>;
+  } = {
+    adapt: async ({ rows, out }, i, joined) => {
+      const mixed = joined && this.#clock.time('mix', () => this.#transport.mixRow(joined, rows.x!, i));
       if (!this.#trains(i)) {
-        this.#transport.kernel.copy(out!, i, rows.x!, i);
+        this.#transport.kernel.copy(out!, i, mixed?.rows ?? rows.x!, mixed?.row ?? i);
         return;
       }
       this.#load(i);
-      const work = () => this.#replicas.adapt(i, this.#t, this.#scalars.get('eta')!, rows.x!, out!);
+      const rate = this.#scalars.get('eta')!;
+      const work = () => this.#replicas.adapt(i, this.#t, rate, mixed?.rows ?? rows.x!, out!, mixed?.row);
       this.#found(i, await this.#clock.time('compute', work));
     },
     gradient: async ({ action: { at, again }, rows, out }, i) => {

@@ -104,6 +104,7 @@ export async function* loop(
       break;
     }
   }
+  part.settle();
   const paramsSha256 = digestOf(transport, part.model);
   yield* newlyLost(transport, step - 1, lost);
   if (lost.length > 0) end = { reason: lost.map(lossText).join('; '), ...end, lost };
@@ -169,6 +170,7 @@ async function evaluate(
   step: number,
 ): Promise<EvaluationEvent> {
   const start = performance.now();
+  part.settle();
   const { models, clients } = evaluated(experiment);
   const test = await scoresOn(feed.test, [...clients, ...models], experiment, part, transport);
   const train = feed.trained && (await scoresOn(feed.trained, models, experiment, part, transport));
@@ -281,6 +283,7 @@ export function meanState(
 function save(part: TrainingPart, transport: Transport, folder: string, step: number, keep: number): boolean {
   const { first, last } = transport;
   if (transport.lost.length > 0) return false;
+  part.settle();
   if (transport.worker === 0) beginCheckpoint(folder, step);
   transport.barrier();
   const rows = Object.fromEntries(Object.entries(storedRows(part, transport)).map(([name, { get }]) => [name, get]));

@@ -73,7 +73,8 @@ export class Part {
     this.#probe = probeOf(transport, experiment.probes, offsets, this.keepsEqual);
     const compressor = compressorFor(algorithm, offsets);
     this.#compressedBytes = compressor?.bytes ?? 0;
-    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges: this.#edges };
+    const lazy = consensus.kind === 'none' && !changesLearning(faults);
+    const machine = { columns: this.#columns, clock: this.#clock, compressor, seed, edges: this.#edges, lazy };
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
     this.links = new LinkCounter(experiment.replicas);
@@ -91,6 +92,11 @@ export class Part {
     for (const [name, rows] of this.rows())
       for (const i of ownReplicas(this.#transport)) rows.write(i, start[this.plan.rows[name] ?? 'x']);
     this.#transport.barrier();
+  }
+
+  /** Collective, before rows are looked at between steps: makes the averages that were left to the next one. */
+  settle(): void {
+    this.#executor.settle();
   }
 
   /** The rows that outlast a step, by name. */

@@ -1,3 +1,5 @@
+import { allocatePrivateRows } from '../kernel/memory.ts';
+
 export type PrivateMemory = Readonly<Record<string, Float32Array>>;
 
 /** Which set of rows a step reads and which it writes. */
@@ -17,8 +19,15 @@ export class PrivateRows {
   #free: number;
 
   constructor(initial: PrivateMemory, count: number) {
-    const copy = () => Object.fromEntries(Object.entries(initial).map(([name, row]) => [name, row.slice()]));
-    this.#sets = Array.from({ length: count + 1 }, copy);
+    const rows = Object.entries(initial).map(([name, row]) => {
+      const copies = allocatePrivateRows(row.length, count + 1);
+      // They begin as zeros, and memory that is not touched takes none.
+      if (row.some((value) => value !== 0)) for (const copy of copies) copy.set(row);
+      return [name, copies] as const;
+    });
+    this.#sets = Array.from({ length: count + 1 }, (_, set) =>
+      Object.fromEntries(rows.map(([name, copies]) => [name, copies[set]!])),
+    );
     this.#at = Array.from({ length: count }, (_, i) => i);
     this.#free = count;
   }

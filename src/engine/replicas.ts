@@ -8,6 +8,7 @@ import { allocate, evalStep, gradientStep, type Step, stepBuffers, trainStep, up
 import { optimizer } from '../optim/optimizer.ts';
 import type { Transform } from '../optim/transform.ts';
 import type { Backend, BoundRun, Buffers, Numbers } from '../tensor/backend.ts';
+import type { PlacedRow } from '../transport/transport.ts';
 import { openDistiller } from './distil.ts';
 import type { Score } from './event.ts';
 import { evolver } from './evolve.ts';
@@ -35,8 +36,8 @@ export interface Replicas {
   readonly layout: Layout<PlacedParameter>;
   /** Puts the batch of a replica in place. */
   load(replica: number, step: number): void;
-  /** Gradient and optimizer in one, on the batch that was loaded: the replica's parameters in `from` → those in `to`. */
-  adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows): Promise<Outcome>;
+  /** Gradient and optimizer in one, on the batch that was loaded: the parameters in a row of `from`, its own unless given → the replica's in `to`. */
+  adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows, row?: number): Promise<Outcome>;
   /** The gradient alone: of the replica's parameters in `from`, into its row of `to`. */
   gradient(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The same once more for the batch of this step, without any other trace; only if gradient and update are apart. */
@@ -75,7 +76,7 @@ function startingRows(step: Step, seed: number): PrivateMemory {
 }
 
 /** The rows of replicas that a step reads and writes, by what the step calls them. */
-type Ports = Readonly<Record<string, { readonly rows: Rows; readonly replica: number; readonly written: boolean }>>;
+type Ports = Readonly<Record<string, PlacedRow & { readonly written: boolean }>>;
 
 /**
  * A program whose private rows take turns; the rest of its memory stays. Rows of replicas are bound in place where the backend
@@ -111,15 +112,15 @@ async function open(backend: Backend, step: Step, memory: Readonly<Record<string
 
   /** Everything that can be is bound where it is. */
   function runDirect(place: number, ports: Ports): Promise<void> {
-    const bound = Object.entries(ports).map(([port, { rows, replica }]) =>
-      part(`${port} ${rows.name} ${replica}`, () => ({ [port]: rows.view(replica) })),
+    const bound = Object.entries(ports).map(([port, { rows, row }]) =>
+      part(`${port} ${rows.name} ${row}`, () => ({ [port]: rows.view(row) })),
     );
     return executable.bind(rest(Object.keys(ports)), ...bound, ...privateParts(own.turn(place)))();
   }
 
   async function runCopied(place: number, ports: Ports): Promise<void> {
-    for (const [port, { rows, replica, written }] of Object.entries(ports))
-      if (!written) rows.read(replica, memory[port] as Float32Array);
+    for (const [port, { rows, row, written }] of Object.entries(ports))
+      if (!written) rows.read(row, memory[port] as Float32Array);
     const turn = own.turn(place);
     const key = `${turn.from} ${turn.to}`;
     let run = runs.get(key);
@@ -128,8 +129,8 @@ async function open(backend: Backend, step: Step, memory: Readonly<Record<string
       runs.set(key, run);
     }
     await run();
-    for (const [port, { rows, replica, written }] of Object.entries(ports))
-      if (written) rows.write(replica, memory[port] as Float32Array);
+    for (const [port, { rows, row, written }] of Object.entries(ports))
+      if (written) rows.write(row, memory[port] as Float32Array);
   }
 
   return {
@@ -198,8 +199,8 @@ export async function openReplicas(
 
   const gradient: Replicas['gradient'] = (replica, at, from, to) =>
     run(replica, at, {
-      params: { rows: from, replica, written: false },
-      gradient: { rows: to, replica, written: true },
+      params: { rows: from, row: replica, written: false },
+      gradient: { rows: to, row: replica, written: true },
     });
   const stateOf = (replica: number) => rows.of(place(replica)).state;
   const privateRows = (replica: number): PrivateMemory => ({
@@ -212,12 +213,12 @@ export async function openReplicas(
   return {
     layout: step.params,
     load,
-    adapt(replica, at, learningRate, from, to) {
+    adapt(replica, at, learningRate, from, to, row = replica) {
       memory.learningRate![0] = learningRate;
       memory.step![0] = at;
       return run(replica, at, {
-        params: { rows: from, replica, written: false },
-        "params'": { rows: to, replica, written: true },
+        params: { rows: from, row, written: false },
+        "params'": { rows: to, row: replica, written: true },
       });
     },
     gradient(replica, at, from, to) {

@@ -1,7 +1,7 @@
 import type { Mixing } from '../topology/mixing.ts';
 import { sharedWasm } from './binary.ts';
 import type { RowMemory, Rows } from './memory.ts';
-import { differenceProgram, type MixProgram, meanProgram, mixingProgram } from './program.ts';
+import { differenceProgram, type MixProgram, meanProgram, mixingProgram, rowCode } from './program.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** What assembly/ exports; addresses and lengths in bytes unless they are columns. */
@@ -60,6 +60,15 @@ class ShardKernel {
     this.lanesView = new Float64Array(memory.buffer, this.lanes, 8);
   }
 
+  /** One instruction, in the rest of that page: from `inputs`, with this stride, into the row at `out`. */
+  runRow(code: Int32Array, inputs: number, stride: number, out: number): void {
+    const start = this.lanes + lineBytes;
+    const table = start + roundUp(code.byteLength, lineBytes);
+    if (table + 2 * code.byteLength > this.lanes + pageBytes) throw new RangeError('too many replicas for one row');
+    new Int32Array(this.#memory.buffer, start, code.length).set(code);
+    this.exports.mix(start, start + code.byteLength, inputs, stride, out, stride, stride, 0, 0, table);
+  }
+
   #reserve(bytes: number): number {
     if (bytes > this.#scratch.bytes) {
       const pages = Math.ceil((bytes * 1.5) / pageBytes);
@@ -95,6 +104,7 @@ export class Kernel {
   readonly memory: RowMemory;
   readonly #shards: readonly ShardKernel[];
   readonly #programs = { sum: new WeakMap<Mixing, MixProgram>(), difference: new WeakMap<Mixing, MixProgram>() };
+  readonly #rowCodes = new WeakMap<Mixing, (Int32Array | undefined)[]>();
   readonly #means = new Map<number, MixProgram>();
 
   constructor(memory: RowMemory) {
@@ -108,6 +118,21 @@ export class Kernel {
     let program = programs.get(mixing);
     if (program === undefined) programs.set(mixing, (program = programOf[form](mixing)));
     this.run(program, input, output, columns);
+  }
+
+  /** Row `at` of the output = Σ_j W_ij x_j with the bits of `mix`, of a replica that hears fewer than seven others. */
+  mixRow(mixing: Mixing, i: number, input: Rows, output: Rows, at: number): void {
+    this.#check(input);
+    this.#check(output);
+    if (input.name === output.name) throw new RangeError(`"${input.name}" cannot be mixed in place`);
+    if (input.count < mixing.n)
+      throw new RangeError(`mixing reads ${mixing.n} rows; "${input.name}" has ${input.count}`);
+    let codes = this.#rowCodes.get(mixing);
+    if (codes === undefined) this.#rowCodes.set(mixing, (codes = new Array(mixing.n)));
+    const code = (codes[i] ??= rowCode(mixing, i));
+    this.memory.shards.forEach(({ offset, strideBytes }, s) => {
+      this.#shards[s]!.runRow(code, offset[input.name]!, strideBytes, this.#address(output, at, s));
+    });
   }
 
   /** Row 0 of the output = the mean of all rows of the input, with the bits of a complete topology. */

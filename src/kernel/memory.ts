@@ -1,4 +1,5 @@
 import { collected } from '../base/memory.ts';
+import { adviseLargePages } from '../base/pages.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
 /** Replica rows in memory that all workers of a process share. */
@@ -63,9 +64,29 @@ export function allocateRows(
     }
     shards.push({ first, end, strideBytes, offset });
     const size = { initial: Math.ceil(at / pageBytes), maximum: maxPages, shared: true };
-    memories.push(collected(() => new WebAssembly.Memory(size)));
+    const memory = collected(() => new WebAssembly.Memory(size));
+    adviseLargePages(memory.buffer);
+    memories.push(memory);
   }
   return { columns, rows: { ...rows }, shards, memories };
+}
+
+/** The most that rows of one thread take in one memory. */
+const privateBytes = 2 ** 30;
+
+/** Rows of zeros that no other thread sees, as far apart as those that are shared. */
+export function allocatePrivateRows(columns: number, count: number): Float32Array[] {
+  const strideBytes = 4 * strideFloats(columns);
+  const together = Math.max(1, Math.floor(privateBytes / strideBytes));
+  const rows: Float32Array[] = [];
+  while (rows.length < count) {
+    const here = Math.min(together, count - rows.length);
+    const pages = Math.ceil((here * strideBytes) / pageBytes);
+    const { buffer } = collected(() => new WebAssembly.Memory({ initial: pages, maximum: pages, shared: false }));
+    adviseLargePages(buffer);
+    for (let row = 0; row < here; row++) rows.push(new Float32Array(buffer as ArrayBuffer, row * strideBytes, columns));
+  }
+  return rows;
 }
 
 export type FloatView = Float32Array<ArrayBufferLike>;

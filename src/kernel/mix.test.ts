@@ -89,6 +89,38 @@ function expectNear(got: readonly Float32Array[], mixing: Mixing, x: readonly Fl
   expect(worst).toBeLessThan(1);
 }
 
+describe('one row at a time', () => {
+  const cases = [
+    { kind: 'ring' },
+    { kind: 'torus' },
+    { kind: 'one-peer-exponential' },
+    { kind: 'lattice', k: 4 },
+    { kind: 'star', weights: 'metropolis' },
+  ];
+  it.each(cases)('has the bits of all rows together: $kind', (topology) => {
+    const n = topology.kind === 'star' ? 6 : 16;
+    const x = randomMatrix(n, 77, 5);
+    for (const memoryBytes of [undefined, 3000 * n]) {
+      const { kernel, input, output, rows } = set(x, { one: 2 }, memoryBytes);
+      for (const round of [0, 1]) {
+        const mixing = buildTopology(topology, n, 1).mixing(round);
+        kernel.mix(mixing, input, output);
+        const each = x.map((_, i) => {
+          kernel.mixRow(mixing, i, input, rows('one'), 1);
+          return read(rows('one'), 1)[0]!;
+        });
+        expect(bits(each)).toEqual(bits(read(output)));
+      }
+    }
+  });
+
+  it('refuses rows that are made of sums of blocks', () => {
+    const { kernel, input, rows } = set(randomMatrix(16, 5, 1), { one: 1 });
+    const mixing = buildTopology({ kind: 'complete' }, 16, 1).mixing(0);
+    expect(() => kernel.mixRow(mixing, 0, input, rows('one'), 0)).toThrow(/sums of blocks/);
+  });
+});
+
 describe('mix', () => {
   it('is W x for any sparse W, any number of columns, any cut into shards', () => {
     fc.assert(

@@ -54,6 +54,16 @@ function bitsOf(value: number): number {
 
 const keyOf = ({ first, size }: Block) => `${first}+${size}`;
 
+const withWeights = (operands: readonly number[], weights: Float32Array) =>
+  operands.flatMap((operand, i) => [operand, bitsOf(weights[i]!)]);
+
+/** The instruction for `group` rows of which this is the first. */
+function sumCode({ out, weights, factor }: Row, group: number, operands: readonly number[]): number[] {
+  if (weights !== undefined) return [WEIGHTED!, out, group, operands.length, ...withWeights(operands, weights)];
+  const high = Math.fround(factor);
+  return [AVERAGE!, out, group, operands.length, bitsOf(high), bitsOf(factor - high), ...operands];
+}
+
 class Compiler {
   readonly #code: number[] = [];
   readonly #nodes = new Map<string, Node>();
@@ -171,7 +181,7 @@ class Compiler {
   }
 
   #emitRows(rows: readonly Row[], at: number, repeats: readonly boolean[]): number {
-    const { out, blocks, weights, factor, own } = rows[at]!;
+    const { out, blocks, weights, own } = rows[at]!;
     const shifted = this.#shifted(rows, at);
     // What is repeated is the first row of the instruction before: the row that it is must be one by itself.
     const group = shifted > 1 && repeats[at + shifted] ? shifted - 1 : shifted;
@@ -179,14 +189,10 @@ class Compiler {
     for (let g = 1; g < group; g++) for (const block of rows[at + g]!.blocks) this.#operand(block);
     this.#time += 1;
     this.#operands = Math.max(this.#operands, operands.length);
-    const weighted = () => operands.flatMap((operand, i) => [operand, bitsOf(weights![i]!)]);
     if (own !== undefined) {
       const row = this.#operand({ first: own, size: 1 });
-      this.#code.push(DIFFERENCE!, out, row, operands.length, ...weighted());
-    } else if (weights === undefined) {
-      const high = Math.fround(factor);
-      this.#code.push(AVERAGE!, out, group, operands.length, bitsOf(high), bitsOf(factor - high), ...operands);
-    } else this.#code.push(WEIGHTED!, out, group, operands.length, ...weighted());
+      this.#code.push(DIFFERENCE!, out, row, operands.length, ...withWeights(operands, weights!));
+    } else this.#code.push(...sumCode(rows[at]!, group, operands));
     this.#release(blocks);
     return group;
   }
@@ -258,25 +264,36 @@ export interface MixScope {
 
 const everyone = (n: number): Block[] => Array.from({ length: n }, (_, first) => ({ first, size: 1 }));
 
-/** out_i = Σ_j W_ij x_j. Rows of equal weights are averages of a set of replicas (see blocks.ts), others Σ W_ij x_j in ascending j. */
+/** Rows of equal weights are averages of a set of replicas (see blocks.ts), others Σ W_ij x_j in ascending j. */
+function rowOf(mixing: Mixing, i: number, out: number): Row {
+  const [from, to] = [mixing.start[i]!, mixing.start[i + 1]!];
+  const sources = mixing.source.subarray(from, to);
+  if (isAverage(mixing.weight.subarray(from, to)))
+    return { out, blocks: blocksOf(sources), weights: undefined, factor: 1 / sources.length };
+  const blocks = Array.from(sources, (first) => ({ first, size: 1 }));
+  return { out, blocks, weights: rounded(mixing, i), factor: 1 };
+}
+
+/** out_i = Σ_j W_ij x_j */
 export function mixingProgram(
   mixing: Mixing,
   { rows: [first, end] = [0, mixing.n], held, out = first }: MixScope = {},
 ): MixProgram {
-  const { start, source, weight, n } = mixing;
-  const rows = Array.from({ length: end - first }, (_, r): Row => {
-    const i = first + r;
-    const sources = source.subarray(start[i], start[i + 1]);
-    if (isAverage(weight.subarray(start[i], start[i + 1])))
-      return { out: out + r, blocks: blocksOf(sources), weights: undefined, factor: 1 / sources.length };
-    return {
-      out: out + r,
-      blocks: Array.from(sources, (j) => ({ first: j, size: 1 })),
-      weights: rounded(mixing, i),
-      factor: 1,
-    };
-  });
-  return new Compiler(held ?? everyone(n)).compile(rows);
+  const rows = Array.from({ length: end - first }, (_, r) => rowOf(mixing, first + r, out + r));
+  return new Compiler(held ?? everyone(mixing.n)).compile(rows);
+}
+
+/** The same for one row, into row 0 of the output; only if no sum of blocks is needed, as in runs of fewer than eight. */
+export function rowCode(mixing: Mixing, i: number): Int32Array {
+  const row = rowOf(mixing, i, 0);
+  if (row.blocks.some(({ size }) => size > 1)) throw new RangeError(`row ${i} is made of sums of blocks`);
+  return Int32Array.from(
+    sumCode(
+      row,
+      1,
+      row.blocks.map(({ first }) => first),
+    ),
+  );
 }
 
 /**

@@ -1,3 +1,4 @@
+import { adviseLargePages } from '../base/pages.ts';
 import { privateWasm } from './binary.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
@@ -45,6 +46,7 @@ let module: object | undefined;
 export function tensorMemory(bytes: number): { readonly memory: Memory; readonly kernel: TensorKernel } {
   const pages = Math.max(1, Math.ceil(bytes / pageBytes));
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages, shared: false });
+  adviseLargePages(memory.buffer);
   module ??= new WebAssembly.Module(Buffer.from(privateWasm, 'base64'));
   return { memory, kernel: new WebAssembly.Instance(module, { env: { memory } }).exports as TensorKernel };
 }

@@ -9,14 +9,22 @@ import type { Meeting } from './meeting.ts';
 import type { Membership } from './membership.ts';
 import type { MixPlan } from './plans.ts';
 import type { SharedTransport } from './shared.ts';
-import type { ReplicaPair } from './transport.ts';
+import type { Transport } from './transport.ts';
 
 /** Averages over replicas, as in `Transport`. */
-export interface Average {
-  mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
-  mean(input: Rows): Rows;
-  announce(mixing: Mixing, input: Rows, replica: number): void;
-  pair(pairs: readonly ReplicaPair[], rows: Rows): void;
+export type Average = Pick<Transport, 'mix' | 'mixesRows' | 'mixRow' | 'mean' | 'announce' | 'pair'>;
+
+/** Those who hear more have their rows averaged all together, so that what is read for one is in the cache for others. */
+const fewNeighbours = 4;
+const fewSources = new WeakMap<Mixing, boolean>();
+
+function hasFewSources(mixing: Mixing): boolean {
+  let few = fewSources.get(mixing);
+  if (few === undefined) {
+    few = mixing.start.every((from, i) => i === mixing.n || mixing.start[i + 1]! - from <= fewNeighbours + 1);
+    fewSources.set(mixing, few);
+  }
+  return few;
 }
 
 export function exchange(channel: Channel): void {
@@ -38,6 +46,7 @@ export function averageOver(
   const meanRow = new Rows(memory, 'mean');
   const sums = new Rows(memory, 'sums');
   const heard = new Rows(memory, 'heard');
+  const mixed = { rows: new Rows(memory, 'mixed'), row: thread };
   const alone = place === undefined;
 
   /** A matrix and all that stands behind it up to what came from others. */
@@ -102,6 +111,11 @@ export function averageOver(
       meeting.meet();
       kernel.mix(mixing, input, output, columns, form);
       meeting.meet();
+    },
+    mixesRows: (mixing) => alone && hasFewSources(mixing),
+    mixRow(mixing, input, replica) {
+      kernel.mixRow(mixing, replica, input, mixed.rows, mixed.row);
+      return mixed;
     },
     mean(input) {
       if (!alone) while (!meanAcross(input));

@@ -49,7 +49,7 @@ export interface ShareOptions {
 
 /**
  * Rows of a process: those of its own replicas in each matrix, and of all others behind them if messages are compressed; sums it contributes
- * to means, rows and sums that it hears from others, and a mean. Of what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
+ * to means, rows and sums that it hears from others, a mean, and a mixed row of each thread. Of what others may send there are as many rows as replicas elsewhere; those that are never written take no memory.
  */
 export function shareTransport(
   threads: number,
@@ -75,6 +75,7 @@ export function shareTransport(
         heard: replicas - own,
         parts: replicas - own,
         mean: 1,
+        mixed: threads,
       },
       options,
     ),

@@ -2,6 +2,12 @@ import type { Kernel, MixForm } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { Mixing } from '../topology/mixing.ts';
 
+/** A row of a matrix, by its number there. */
+export interface PlacedRow {
+  readonly rows: Rows;
+  readonly row: number;
+}
+
 /** A rank that was lost, with its replicas. */
 export interface LostBlock {
   readonly rank: number;
@@ -56,6 +62,10 @@ export interface Transport {
    * replicas need from others, unless `known` says that it is in the input's own rows.
    */
   mix(mixing: Mixing, input: Rows, output: Rows, form?: MixForm, known?: boolean): void;
+  /** Not collective: whether rows are best averaged one by one, just before they are used: by `mixRow`. */
+  mixesRows(mixing: Mixing): boolean;
+  /** Not collective: Σ_j W_ij input_j of an own replica, in its place until the next call; the rows that it hears must be there. */
+  mixRow(mixing: Mixing, input: Rows, replica: number): PlacedRow;
   /** Not collective: the row of an own replica stays as it is until mix(mixing, input, …), so it may be sent ahead. */
   announce(mixing: Mixing, input: Rows, replica: number): void;
   /** x_i, x_j ← (x_i + x_j)/2 in place, for pairs of which no two meet; both sides add in float32, so both get the same bits. */
