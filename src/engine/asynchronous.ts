@@ -70,6 +70,9 @@ export class PairPart implements TrainingPart {
     this.#transport.barrier();
   }
 
+  /** Pairs average at once. */
+  settle(): void {}
+
   rows(): (readonly [name: string, rows: Rows])[] {
     const { x, begun } = this.#executor;
     return [x, ...begun].map((rows) => [rows.name, rows] as const);

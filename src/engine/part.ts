@@ -33,7 +33,7 @@ import { type StepTimes, VirtualTime } from './virtual.ts';
 /** What the loop asks of a worker's part of a run, whichever way its replicas take their steps. */
 export type TrainingPart = Pick<
   Part,
-  'replicas' | 'keepsEqual' | 'model' | 'memory' | 'start' | 'rows' | 'numbers' | 'merge' | 'step' | 'links'
+  'replicas' | 'keepsEqual' | 'model' | 'memory' | 'start' | 'settle' | 'rows' | 'numbers' | 'merge' | 'step' | 'links'
 > & { readonly virtual: StepTimes | undefined };
 
 /** One worker's part of a run: its replicas, taken through the actions of each step together with the other workers. */
