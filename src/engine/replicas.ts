@@ -252,9 +252,9 @@ export async function openReplicas(
     update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
     updateRow: (replica, at, learningRate, params, gradient, to) =>
       optimizers.runRows(slotPlace(replica), at, learningRate, {
-        params: { rows: params, replica, written: false },
-        gradient: { rows: gradient, replica, written: false },
-        "params'": { rows: to, replica, written: true },
+        params: { rows: params, row: replica, written: false },
+        gradient: { rows: gradient, row: replica, written: false },
+        "params'": { rows: to, row: replica, written: true },
       }),
     direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
     remember(replica, from) {
