@@ -5,16 +5,13 @@ import { type CompressorSettings, compressorSchema, type RowCompressor, rowCompr
 import { type Method, type Plan, planOf, type Site } from './method.ts';
 import { findMethod, methods } from './methods.ts';
 import { methodFrom, ownAlgorithmSchema, ownMethodSchema } from './own.ts';
-import { flatStages } from './stage.ts';
-
-const compresses = (method: Method) => flatStages(planOf(method).stages).some((stage) => stage.do === 'send');
 
 /** The settings of one method, as in an experiment file. */
 function schemaOf(method: Method) {
   return z.strictObject({
     kind: z.enum([method.name, ...(method.aliases ?? [])]).describe(method.summary),
     ...method.settings,
-    ...(compresses(method) ? { compressor: compressorSchema.prefault({ kind: 'top-k' }) } : {}),
+    ...(method.compresses ? { compressor: compressorSchema.prefault({ kind: 'top-k' }) } : {}),
   });
 }
 

@@ -53,6 +53,8 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   readonly signals?: SignalNames;
   /** Its setting `servers` says how many replicas, the last ones, have no data: the topology is theirs, and they are the model. */
   readonly hasServers?: true;
+  /** Whether it sends compressed messages, C(…): known without reading its formulas, since every process asks this of all methods. */
+  readonly compresses?: boolean;
   readonly needs: readonly Need[];
   /** Further scalars that follow from the settings. */
   scalars?(settings: z.output<z.ZodObject<Shape>>): Readonly<Record<string, number>>;

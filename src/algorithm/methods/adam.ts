@@ -25,6 +25,7 @@ export const cdAdam = method({
   paper: 'Gao, Huang, Adaptive serverless learning, arXiv 2008.10422, 2020',
   settings: { ...moments, tau: small(1e-8), period: every(1, 'averagings'), gamma: consensusStep(0.4) },
   rows: { m: 'zero', v: 'zero', h: 'zero' },
+  compresses: true,
   needs: ['symmetric', 'static'],
   step: () => `
     ${step}

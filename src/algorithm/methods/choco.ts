@@ -22,6 +22,7 @@ export const choco = method({
       .describe('whether the new message counts in the same step'),
   },
   rows: { h: 'zero' },
+  compresses: true,
   needs: ['symmetric', 'static'],
   step: ({ order }) => `x = x - eta*T(grad(x)); ${orders[order]}`,
 });
@@ -37,6 +38,7 @@ export const adaGossip = method({
     epsilon: small(1e-8),
   },
   rows: { h: 'zero', v: 'zero' },
+  compresses: true,
   needs: ['symmetric', 'static'],
   step: () => `
     x = x - eta*T(grad(x))

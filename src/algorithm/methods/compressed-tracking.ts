@@ -9,6 +9,7 @@ export const beer = method({
   paper: 'Zhao, Li, Li, Richtárik, Chi, BEER, NeurIPS 2022',
   settings: { gamma: consensusStep(0.1) },
   rows: { h: 'zero', v: 'zero', q: 'zero', p: 'zero' },
+  compresses: true,
   needs: ['symmetric', 'static'],
   step: () => `
     g = grad(x)
@@ -29,6 +30,7 @@ export const lead = method({
     alpha: z.number().gt(0).max(1).default(0.5).describe('how far the memory follows the messages'),
   },
   rows: { h: 'zero', c: 'zero' },
+  compresses: true,
   needs: ['symmetric', 'static'],
   step: () => `
     g = grad(x)

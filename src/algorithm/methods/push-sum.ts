@@ -50,6 +50,7 @@ export const quantizedPushSum = method({
   rows: { h: 'zero' },
   numbers: { y: 1 },
   model: 'z',
+  compresses: true,
   needs: ['static'],
   step: () => `
     h += C(x - h)
