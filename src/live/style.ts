@@ -146,6 +146,7 @@ kbd{font:.85em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;border:1px s
 @media (max-width:1150px){.runs .task{display:none}}
 @media (max-width:900px){.runs .started{display:none}.chosen{margin-left:0}}
 @media (max-width:700px){
+.top>div{gap:.2rem .8rem}.top nav{gap:.7rem}#now{font-size:.76rem}
 body{font-size:14px}
 .runs thead{display:none}
 .runs,.runs tbody{display:block}
