@@ -210,11 +210,14 @@ it('has a JSON Schema that offers every setting, also in variants, and asks for 
   const schema = jsonSchema() as {
     if: object;
     else: { required: string[]; properties: object };
-    properties: Record<string, { items?: { properties: object; required: string[] } }>;
+    properties: Record<string, { items?: object }>;
+    $defs: { variant: { properties: object; required: string[] } };
   };
   expect(schema.if).toEqual({ required: ['extends'] });
   expect(schema.else.required).toEqual(['name', 'replicas', 'data', 'model', 'batch', 'epochs', 'learningRate']);
-  const variant = schema.properties.compare!.items!;
+  const { variant } = schema.$defs;
+  expect(schema.properties.compare!.items).toEqual({ $ref: '#/$defs/variant' });
+  expect(schema.properties.topology).toEqual({ $ref: '#/$defs/variant/properties/topology' });
   expect(variant.required).toEqual(['name']);
   const [names, all] = [Object.keys(variant.properties), Object.keys(schema.properties).sort()];
   expect(all).toEqual([...names, 'extends', 'compare', 'sweep'].sort());

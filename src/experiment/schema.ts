@@ -147,14 +147,22 @@ export function wholeSchema(): Json & { readonly properties: Json; readonly requ
   };
 }
 
-/** JSON Schema of experiment files, for editors: one that extends another may leave out everything. */
+/** JSON Schema of experiment files, for editors: one that extends another may leave out everything. What may be left out is written once. */
 export function jsonSchema(): Json {
   const { required, properties, ...schema } = wholeSchema();
   const { compare, ...others } = properties;
+  const { items: variant, ...list } = compare as Json & { readonly items: { readonly properties: Json } };
+  const variants = { ...list, items: { $ref: '#/$defs/variant' } };
+  const part = ([key, value]: [string, unknown]) =>
+    key in variant.properties ? { $ref: `#/$defs/variant/properties/${key}` } : loosened(value);
   return {
     ...schema,
-    properties: { ...(loosened(others) as Json), compare },
+    $defs: { variant },
+    properties: {
+      ...Object.fromEntries(Object.entries(others).map((entry) => [entry[0], part(entry)])),
+      compare: variants,
+    },
     if: { required: ['extends'] },
-    else: { properties, required },
+    else: { properties: { ...properties, compare: variants }, required },
   };
 }

@@ -132,8 +132,11 @@ describe('a sweep', () => {
   });
 
   it('is in the JSON Schema of a file, and in no variant', () => {
-    const { properties } = jsonSchema() as { properties: Record<string, { items?: { properties: object } }> };
+    const { properties, $defs } = jsonSchema() as unknown as {
+      properties: { sweep: object };
+      $defs: { variant: { properties: object } };
+    };
     expect(properties.sweep).toMatchObject({ type: 'object', additionalProperties: { type: 'array', minItems: 1 } });
-    expect(properties.compare!.items!.properties).not.toHaveProperty('sweep');
+    expect($defs.variant.properties).not.toHaveProperty('sweep');
   });
 });

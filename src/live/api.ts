@@ -9,7 +9,7 @@ import { readText } from '../base/file.ts';
 import { withoutDefaults } from '../base/schema.ts';
 import { plan, planText } from '../experiment/experiment.ts';
 import { locate } from '../experiment/files.ts';
-import { type Experiment, jsonSchema, runSchema } from '../experiment/schema.ts';
+import { type Experiment, runSchema, wholeSchema } from '../experiment/schema.ts';
 import { extended, parseText, shippedExperiments } from '../experiment/source.ts';
 import { type Live, LiveReader } from '../metric/live.ts';
 import { buildReport } from '../report/build.ts';
@@ -74,7 +74,7 @@ export class Api {
     '/api/shares': (query) => this.#dealt(this.run(query.get('run') ?? '')),
     '/api/settings': (query) => this.run(query.get('run') ?? '').experiment,
     '/api/recipe': (query) => ({ yaml: recipeOf(this.run(query.get('run') ?? '').experiment) }),
-    '/api/schema': () => jsonSchema(),
+    '/api/schema': () => wholeSchema(),
     '/api/experiments': () => shippedExperiments().map(({ name, description }) => ({ name, description })),
     '/api/experiment': (query) => this.#experiment(query.get('name') ?? ''),
   };

@@ -22,26 +22,18 @@ export type RunList = Readonly<z.output<typeof listSchema>>;
 
 const folderOf = (root: string) => join(root, '.lists');
 
-/** Tells a list from now on; `close` takes it back. What cannot be written is not told: nothing depends on it. */
+/** Tells a list from its first run on; `close` takes it back. What cannot be written is not told: nothing depends on it. */
 export class ListNote {
+  readonly #root: string;
   readonly #path: string;
-  readonly #release: () => void;
+  #release: (() => void) | undefined;
   #list: RunList;
 
   constructor(root: string, title: string, total: number) {
     const startedAt = new Date().toISOString();
     this.#list = { title, startedAt, total, ended: 0, timed: 0, seconds: 0, run: null };
+    this.#root = root;
     this.#path = join(folderOf(root), randomBytes(6).toString('hex'));
-    let release = () => {};
-    try {
-      makeFolder(folderOf(root));
-      for (const left of listsIn(root)) if (!left.held) remove(left.path);
-      release = writeLock(`${this.#path}.lock`);
-    } catch {
-      // As said.
-    }
-    this.#release = release;
-    this.tell({});
   }
 
   get list(): RunList {
@@ -51,14 +43,21 @@ export class ListNote {
   tell(changes: Partial<RunList>): void {
     this.#list = { ...this.#list, ...changes };
     try {
+      this.#release ??= this.#begin();
       writeWhole(`${this.#path}.json`, JSON.stringify(this.#list));
     } catch {
       // As said.
     }
   }
 
+  #begin(): () => void {
+    makeFolder(folderOf(this.#root));
+    for (const left of listsIn(this.#root)) if (!left.held) remove(left.path);
+    return writeLock(`${this.#path}.lock`);
+  }
+
   close(): void {
-    this.#release();
+    this.#release?.();
     remove(this.#path);
   }
 }

@@ -306,7 +306,7 @@ describe('dbench bench replicas', () => {
   it('refuses what it cannot do', () => {
     const of = (...args: string[]) => dbench('bench', 'replicas', ...args);
     expect(of('-n', '4,x')).toMatchObject({ status: 2, stdout: '' });
-    expect(of('-n', '4,x').stderr).toContain('--n must be a whole number from 1 to 1875, got "x"');
+    expect(of('-n', '4,x').stderr).toContain('--n must be a whole number from 1 to 100000, got "x"');
     expect(of('--model', 'vgg').stderr).toContain('--model must be one of mlp, resnet20, got "vgg"');
   });
 });

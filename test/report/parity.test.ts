@@ -268,10 +268,15 @@ describe('figures of --json, computed anew from Parquet,', () => {
 describe('exported tables', () => {
   it('are the same as CSV and as Parquet, whole and in order', async () => {
     const files = readdirSync(join(folder, 'tables')).sort();
-    const names = 'dispersion edges evaluations norms replica_evaluations replica_steps runs steps tensors'.split(' ');
+    const names =
+      'dispersion edges evaluations links norms replica_evaluations replica_steps runs steps tensors virtual_steps'.split(
+        ' ',
+      );
     expect(files).toEqual(names.flatMap((name) => [`${name}.csv`, `${name}.parquet`]));
     for (const name of names) {
-      const [csv] = await sql(`select count(*) n from '${join(folder, 'tables', `${name}.csv`)}'`);
+      const [csv] = await sql(
+        `select count(*) n from read_csv('${join(folder, 'tables', `${name}.csv`)}', header = true)`,
+      );
       const [parquet] = await sql(`select count(*) n from ${name}`);
       expect(csv).toEqual(parquet);
     }

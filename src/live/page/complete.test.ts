@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { jsonSchema } from '../../experiment/schema.ts';
+import { wholeSchema } from '../../experiment/schema.ts';
 import { askedFor, caretAt, lineOfProblem, type Schema, suggestions } from './complete.ts';
 
-const schema = jsonSchema() as Schema;
+const schema = wholeSchema() as Schema;
 /** What is on offer at the bar of a text. */
 function at(text: string) {
   const caret = caretAt(text.replace('|', ''), text.indexOf('|'));
