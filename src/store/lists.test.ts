@@ -21,7 +21,7 @@ describe('lists of runs that are being carried out', () => {
     expect(runningLists(root)).toMatchObject([{ title: 'ring, torus', total: 6, ended: 1, timed: 1, seconds: 2.5 }]);
     note.close();
     expect(runningLists(root)).toEqual([]);
-    expect(readdirSync(join(root, '.lists'))).toEqual([]);
+    expect(readdirSync(root)).toEqual([]);
   });
 
   it('of a killed command are not, and the next command clears them away', () => {

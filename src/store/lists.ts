@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readdirSync, rmSync } from 'node:fs';
+import { readdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { makeFolder, parseJson, readText, writeWhole } from '../base/file.ts';
@@ -59,6 +59,12 @@ export class ListNote {
   close(): void {
     this.#release?.();
     remove(this.#path);
+    try {
+      // Only if no other list is told.
+      rmdirSync(folderOf(this.#root));
+    } catch {
+      // As said.
+    }
   }
 }
 

@@ -54,6 +54,6 @@ it.each([
 ])('%s is refused there, with what fits', async (kind, says) => {
   const { status, stderr } = await dbench('run', 'a.json', '--set', `compare=[{name: a, algorithm: {kind: ${kind}}}]`);
   expect(stderr).toMatch(says);
-  expect(stderr).toMatch(/it fits ring, .*; this topology fits dpsgd, sgp, quantized-push-sum/);
+  expect(stderr).toMatch(/it fits ring, .*; this topology fits dpsgd, sgp, robust-push-sum, quantized-push-sum/);
   expect(status).toBe(2);
 });

@@ -46,6 +46,7 @@ function seriesOf({ events, steps }: Outcome): RunSeries {
       epoch: column(({ epoch }) => epoch),
       gossips: column(({ gossips }) => gossips),
       controlledDistance: column(({ controlledDistance }) => controlledDistance),
+      branch: column(({ branch }) => branch),
     },
   } as unknown as RunSeries;
 }

@@ -22,7 +22,7 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
   const settings = {
     ...small,
     name: 'live',
-    epochs: 1500,
+    epochs: 4000,
     probes: { edges: true },
     evaluation: { everyEpochs: 10 },
     checkpoints: { everyEpochs: 50 },
