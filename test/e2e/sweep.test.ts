@@ -64,9 +64,11 @@ async function appears(path: () => string | undefined): Promise<void> {
 }
 
 const rowsOf = (stdout: string) => JSON.parse(stdout) as Row[];
+/** Folders of runs; what is told of the whole list is hidden. */
+const runsIn = (root: string) => readdirSync(join(folder, root)).filter((name) => !name.startsWith('.'));
 const results = (root: string) =>
   Object.fromEntries(
-    readdirSync(join(folder, root))
+    runsIn(root)
       .filter((id) => existsSync(join(folder, root, id, 'result.json')))
       .map((id) => [id, readFileSync(join(folder, root, id, 'result.json'), 'utf8')]),
   );
@@ -117,7 +119,7 @@ describe('a sweep', () => {
       const done = Object.keys(results(signal));
       // In the middle of the second run: it has written a checkpoint.
       await appears(() => {
-        const id = readdirSync(join(folder, signal)).find((each) => !done.includes(each));
+        const id = runsIn(signal).find((each) => !done.includes(each));
         return id === undefined ? undefined : join(folder, signal, id, 'checkpoints', 'step-40');
       });
       const ended = once(child, 'exit');
@@ -133,7 +135,7 @@ describe('a sweep', () => {
       expect(again.status).toBe(0);
       const rows = rowsOf(again.stdout);
       expect(rows.map(({ status }) => status)).toEqual(Array(3).fill('complete'));
-      expect(readdirSync(join(folder, signal))).toHaveLength(3);
+      expect(runsIn(signal)).toHaveLength(3);
       for (const id of done) expect(results(signal)[id]).toBe(before[id]);
 
       const whole = rowsOf(dbench('run', file, '--runs', 'uninterrupted', '--json').stdout);
@@ -179,7 +181,7 @@ describe('a sweep', () => {
     const { child } = start('run', file, '--runs', 'shared');
     try {
       await appears(() => {
-        const id = existsSync(join(folder, 'shared')) ? readdirSync(join(folder, 'shared'))[0] : undefined;
+        const id = existsSync(join(folder, 'shared')) ? runsIn('shared')[0] : undefined;
         return id === undefined ? undefined : join(folder, 'shared', id, 'checkpoints', 'step-40');
       });
       const query = dbench('query', 'select name, status, steps from runs', '--runs', 'shared', '--json');

@@ -37,7 +37,7 @@ describe('over MPI', () => {
           // Rows and compressed messages by themselves, an exact mean by what a ring all-reduce sends, which is what scattering and spreading it sends.
           expect.soft(wire, `${name}: bytes of each step`).toEqual(counted);
         }
-        expect(Object.values(ranks).filter(({ resumed }) => resumed !== undefined)).toHaveLength(8);
+        expect(Object.values(ranks).filter(({ resumed }) => resumed !== undefined)).toHaveLength(9);
       } finally {
         rmSync(folder, { recursive: true });
       }
