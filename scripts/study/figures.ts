@@ -18,28 +18,24 @@ const families = [
   { name: 'C_complete', of: /^C_complete$/ },
 ] as const;
 
-/** Worse than this is drawn at the edge. */
-const worst = -3;
+/** What is drawn of a cell; beyond it is drawn at the edge. Margin: what passes (judge.ts). */
+const rangeOf = ({ cell }: Cell) =>
+  cell.startsWith('lstm')
+    ? { worst: -9, best: 3, margin: -2, unit: '% perplexity gained' }
+    : { worst: -3, best: 1, margin: -0.5, unit: 'points' };
 const frame = { document: plainDocument(), width: 860, theme: light, still: true };
 
 function dotsOf(cell: Cell) {
+  const { worst, best } = rangeOf(cell);
+  const within = (value: number) => Math.min(best, Math.max(worst, value));
   return variantsIn(cell).flatMap((variant) => {
     const family = families.findIndex(({ of }) => of.test(variant));
     const difference = differenceOf(cell, variant, 'C_complete');
     if (family < 0 || difference === undefined) return [];
     const { mean, error, seeds } = difference;
     const half = 100 * studentQuantile(0.95, seeds - 1) * error;
-    const y = Math.max(worst, 100 * mean);
-    return [
-      {
-        x: copiesOf(cell, variant),
-        y,
-        low: Math.max(worst, 100 * mean - half),
-        high: Math.max(worst, 100 * mean + half),
-        family,
-        variant,
-      },
-    ];
+    const [y, low, high] = [0, -half, half].map((off) => within(100 * mean + off));
+    return [{ x: copiesOf(cell, variant), y, low, high, family, variant }];
   });
 }
 
@@ -61,7 +57,7 @@ function panelOf(cell: Cell): Plot.PlotOptions {
       }),
     ];
   });
-  const unit = cell.cell.startsWith('lstm') ? '% perplexity gained' : 'points';
+  const { worst, best, margin, unit } = rangeOf(cell);
   return {
     title: cellName(cell),
     height: 250,
@@ -72,9 +68,9 @@ function panelOf(cell: Cell): Plot.PlotOptions {
       ticks: 4,
       tickFormat: (value: number) => value.toLocaleString('en-US'),
     },
-    y: { label: `${cellName(cell)}: − C_complete, ${unit}`, domain: [worst, 1], grid: true },
+    y: { label: `${cellName(cell)}: − C_complete, ${unit}`, domain: [worst, best], grid: true },
     marks: [
-      Plot.ruleY([-0.5], { stroke: light.muted, strokeDasharray: '4 4' }),
+      Plot.ruleY([margin], { stroke: light.muted, strokeDasharray: '4 4' }),
       Plot.ruleY([0], { stroke: light.muted }),
       ...styled,
     ],
