@@ -86,6 +86,20 @@ learningRate: { base: 1 }
 const dense = node('MatMul', ['x', 'w'], ['y'], { name: 'fc' });
 const task = { shape: [2], classes: 3 };
 
+it('an initial state of zeros that was written down for the batch of the file is one for any batch', () => {
+  const dims = new Uint8Array(BigInt64Array.of(4n, 2n).buffer);
+  const value = { name: 'value', type: 4, t: { name: '', dims: [2], data_type: 7, raw_data: dims } };
+  const nodes = [
+    node('Constant', [], ['sizes'], { attribute: [value] }),
+    node('ConstantOfShape', ['sizes'], ['zeros']),
+    node('Shape', ['x'], ['shape']),
+    node('Expand', ['zeros', 'shape'], ['state']),
+    node('Add', ['x', 'state'], ['z']),
+    { ...dense, input: ['z', 'w'] },
+  ];
+  expect(() => step({ path: written('state.onnx', small(nodes)) }, task)).not.toThrow();
+});
+
 describe('weights', () => {
   it('are those of the file, in its order and by its names, or fresh ones', () => {
     const path = exported('import-weights');

@@ -147,7 +147,20 @@ export const folds: Readonly<Record<string, Fold>> = {
     );
   },
   Expand: (_, x, shape) => {
-    const dims = common(x!.dims, [...shape!.data]);
+    const wanted = [...shape!.data];
+    need(
+      wanted.every((size) => Number.isSafeInteger(size) && size >= 0),
+      `[${wanted}] is no shape`,
+    );
+    // One number all over, as an initial state of zeros, may have been written down for another batch.
+    const [first] = x!.data;
+    if (wanted.length === x!.dims.length && x!.data.every((value) => value === first))
+      return constantOf(
+        x!.kind,
+        wanted.map((size, axis) => (size === 1 ? x!.dims[axis]! : size)),
+        () => first!,
+      );
+    const dims = common(x!.dims, wanted);
     return constantOf(x!.kind, dims, (i) => x!.data[place(i, dims, x!.dims)]!);
   },
   ConstantOfShape: (use, shape) => {
