@@ -2,7 +2,6 @@ import { existsSync, rmSync } from 'node:fs';
 import { type BackendChoice, type BackendName, backendVersion, chooseBackend, keepBackend } from './backends.ts';
 import { follow, lead } from './engine/briefing.ts';
 import { withComputeTime } from './engine/compute-time.ts';
-import { callThreads } from './engine/crew.ts';
 import { train } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
 import { prepare, workersFor } from './engine/prepare.ts';
@@ -60,7 +59,6 @@ async function* carry(
   { world = alone, ...options }: Omit<RunOptions, 'root'>,
   open: (experiment: Experiment) => Promise<{ readonly run: Run; readonly backend: BackendName }>,
 ): AsyncGenerator<Progress> {
-  callThreads(workersFor(given.replicas, options.workers, world.place));
   const prepared = await prepare(given, world);
   const experiment = await withComputeTime(given, prepared, world, options.backend);
   const engine = { ...options, place: world.place };

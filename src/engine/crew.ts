@@ -24,8 +24,8 @@ export type ThreadMessage = Event | { readonly type: 'done' };
 /** Threads that have loaded their program and have nothing to do. Loading it takes longer than many a run. */
 const idle: Worker[] = [];
 
-/** Starts threads that are not there yet, so that they load while a run is prepared. They keep no process alive. */
-export function callThreads(count: number): void {
+/** Starts threads that are not there yet. They keep no process alive. */
+function callThreads(count: number): void {
   while (idle.length < count) {
     const thread = startThread('./worker', import.meta.url);
     thread.unref();
