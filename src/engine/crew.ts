@@ -21,25 +21,15 @@ export interface WorkerData {
 /** What a thread says: what happens, if it is the first of its run, and that its part of the run is done. */
 export type ThreadMessage = Event | { readonly type: 'done' };
 
-/** Threads that have loaded their program and have nothing to do. Loading it takes longer than many a run. */
+/** Threads that have loaded their program and have nothing to do; they keep no process alive. Loading it takes longer than many a run. */
 const idle: Worker[] = [];
-
-/** Starts threads that are not there yet. They keep no process alive. */
-function callThreads(count: number): void {
-  while (idle.length < count) {
-    const thread = startThread('./worker', import.meta.url);
-    thread.unref();
-    idle.push(thread);
-  }
-}
 
 /**
  * Has a thread do each task, and tells what the first of them says until all are done; the first failure ends it. Threads that are done
  * wait for the next run; if one fails, or nobody listens any more, all are ended: the others would wait for it.
  */
 export async function* together(tasks: readonly WorkerData[]): AsyncGenerator<Event> {
-  callThreads(tasks.length);
-  const threads = idle.splice(0, tasks.length);
+  const threads = tasks.map(() => idle.pop() ?? startThread('./worker', import.meta.url));
   const queue: Event[] = [];
   let failure: unknown;
   let running = threads.length;
