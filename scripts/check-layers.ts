@@ -19,7 +19,7 @@ export const layers: Readonly<Record<string, Layer>> = {
   draw: { from: ['topology'], pure: true },
   kernel: { from: ['base', 'topology'] },
   'data/table': { from: ['base'], npm: ['@duckdb/node-api'] },
-  data: { from: ['base'], npm: ['sharp', 'zod'] },
+  data: { from: ['base', 'kernel'], npm: ['sharp', 'zod'] },
   tensor: { from: ['base'] },
   onnx: { from: ['base', 'tensor'], npm: ['onnxruntime-node', 'protobufjs'] },
   onednn: { from: ['base', 'kernel', 'tensor'] },

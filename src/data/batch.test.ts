@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type BatchOptions, batches, fillBatch } from './batch.ts';
+import { type BatchOptions, batches, fillBatch, pixelBatchOf } from './batch.ts';
 import { type Samples, scaleTable, take } from './dataset.ts';
 import { fillTextBatch, textBatchCount } from './text-batch.ts';
 
@@ -50,6 +50,33 @@ const image: Samples = {
 };
 
 describe('fillBatch', () => {
+  it.each([
+    { channels: 1, side: 28 },
+    { channels: 3, side: 5 },
+    { channels: 2, side: 3 },
+  ])('is the same in memory of its own for $channels × $side × $side pixels', ({ channels, side }) => {
+    const [count, size] = [9, channels * side * side];
+    const samples: Samples = {
+      count,
+      features: Uint8Array.from({ length: count * size }, (_, i) => (i * 37 + (i >> 3)) % 256),
+      labels: Int32Array.from({ length: count }, (_, i) => i % 3),
+      shape: [channels, side, side],
+      scale: Float32Array.from({ length: 256 * channels }, (_, i) => Math.sin(i)),
+    };
+    const pixels = pixelBatchOf(samples, 4)!;
+    for (const chosen of [
+      [8, 0, 3, 3],
+      [7, 1],
+    ]) {
+      const [x, y, own] = [new Float32Array(chosen.length * size), new Int32Array(4), new Int32Array(4)];
+      fillBatch(samples, chosen, x, y);
+      fillBatch(samples, chosen, pixels.x, own, undefined, pixels);
+      expect(pixels.x.subarray(0, x.length)).toEqual(x);
+      expect(own).toEqual(y);
+    }
+    expect(pixelBatchOf({ ...samples, cropPadding: 1 }, 4)).toBeUndefined();
+  });
+
   it('normalises each channel by its own mean and deviation', () => {
     const [x, y] = [new Float32Array(64), new Int32Array(2)];
     fillBatch(image, [1, 0], x, y);

@@ -3,6 +3,7 @@ import { UserError } from '../base/error.ts';
 import { reason } from '../base/file.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
+import { PixelBatch } from '../kernel/pixels.ts';
 import type { Samples } from './dataset.ts';
 
 export interface BatchOptions {
@@ -64,9 +65,17 @@ export function closeFeatureFiles(): void {
 
 let record = new Uint8Array(0);
 
+/** Where batches of this many samples are made fastest, for `fillBatch`; undefined where any memory will do. */
+export function pixelBatchOf({ features, shape, scale, stored, cropPadding }: Samples, batch: number) {
+  const whole = features instanceof Uint8Array && stored === undefined && cropPadding === undefined;
+  return whole ? new PixelBatch(scale!, batch * sizeOf(shape)) : undefined;
+}
+
 /**
  * Fills `x` with the normalised features of these samples, one after the other, and `y` with their labels. With a key, sets that are
  * augmented are: a random crop of the padded (or larger) image, mirrored half of the time.
+ *
+ * @param pixels of these samples, if `x` is theirs
  */
 export function fillBatch(
   samples: Samples,
@@ -74,6 +83,7 @@ export function fillBatch(
   x: Float32Array,
   y: Int32Array | Float32Array,
   augment?: AugmentKey,
+  pixels?: PixelBatch,
 ): void {
   const { features, labels, labelSize = 1, shape, stored, scale, cropPadding } = samples;
   const size = sizeOf(shape);
@@ -86,6 +96,14 @@ export function fillBatch(
       const from = indices[b]! * size;
       x.set(features.subarray(from, from + size), b * size);
     }
+    return;
+  }
+  if (pixels !== undefined) {
+    for (let b = 0; b < indices.length; b++) {
+      const from = indices[b]! * size;
+      pixels.bytes.set((features as Uint8Array).subarray(from, from + size), b * size);
+    }
+    pixels.normalise(indices.length, size, shape[0]!);
     return;
   }
   const storedSize = stored === undefined ? size : sizeOf(stored);

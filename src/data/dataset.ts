@@ -1,4 +1,5 @@
 import { requireMemory } from '../base/memory.ts';
+import { adviseLargePages } from '../base/pages.ts';
 import { sizeOf } from '../base/shape.ts';
 
 /**
@@ -76,7 +77,9 @@ export type Dataset = Classification | Text;
 
 function sharedMemory(bytes: number): SharedArrayBuffer {
   requireMemory(bytes, 'the data', 'use fewer or smaller samples');
-  return new SharedArrayBuffer(bytes);
+  const memory = new SharedArrayBuffer(bytes);
+  adviseLargePages(memory);
+  return memory;
 }
 
 export const sharedBytes = (length: number) => new Uint8Array(sharedMemory(length));

@@ -2,7 +2,7 @@ import { trainersOf } from '../algorithm/facts.ts';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
-import { batchCount, batches, fillBatch } from '../data/batch.ts';
+import { batchCount, batches, fillBatch, pixelBatchOf } from '../data/batch.ts';
 import { type Classification, type Dataset, type Samples, sharedParts } from '../data/dataset.ts';
 import { shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
@@ -19,6 +19,8 @@ export interface Feed {
   readonly samples: readonly number[];
   /** The sizes of batch that replicas first ≤ i < last get; more than one where the last of a pass is not left out. */
   batchSizes(first: number, last: number): readonly number[];
+  /** Memory for a full batch in which it is filled fastest; undefined where any will do. */
+  readonly batchMemory?: Float32Array | undefined;
   /** Fills a replica's batch for a step. */
   train(replica: number, step: number, x: Numbers, labels: Numbers): Filled;
   /** Samples in a batch of those that models are evaluated on: test samples, and if asked for training samples of all replicas. */
@@ -88,6 +90,7 @@ function sampleFeed(experiment: Experiment, dataset: Classification, shards: rea
   const { test, train } = dataset;
   const tested = chosenSamples(test.count, evaluation.samples, seed, testStream);
   const size = Math.min(evaluationBatch, tested.length);
+  const pixels = pixelBatchOf(train, batch);
   const trained =
     evaluation.train === undefined ? undefined : chosenSamples(train.count, evaluation.train, seed, trainStream);
   return {
@@ -102,9 +105,11 @@ function sampleFeed(experiment: Experiment, dataset: Classification, shards: rea
       const rests = shards.slice(first, last).map(({ length }) => length % batch);
       return [batch, ...(dropLast ? [] : new Set(rests.filter((rest) => rest > 0)))];
     },
+    batchMemory: pixels?.x,
     train(replica, step, x, labels) {
       const { indices, begins } = batchOf(replica, step);
-      fillBatch(train, indices, x as Float32Array, labels, { seed, replica, step });
+      const here = x.buffer === pixels?.x.buffer ? pixels : undefined;
+      fillBatch(train, indices, x as Float32Array, labels, { seed, replica, step }, here);
       return { size: indices.length, begins };
     },
     evaluationBatch: size,

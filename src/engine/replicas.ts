@@ -156,6 +156,7 @@ export async function openReplicas(
   const stepOf = (size: number) => (programs.adapt ? trainStep(model, size, transform) : gradientStep(model, size));
   const step = stepOf(batch);
   const memory = allocate(step);
+  memory.x = feed.batchMemory ?? memory.x;
   const rows = new PrivateRows(startingRows(step, seed), last - first);
   /** A program for each size of batch, all on the same memory: a smaller batch is the beginning of a full one. */
   const openSize = async (size: number) => {

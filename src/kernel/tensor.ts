@@ -2,10 +2,11 @@ import { adviseLargePages } from '../base/pages.ts';
 import { privateWasm } from './binary.ts';
 import { type Memory, WebAssembly } from './webassembly.ts';
 
-/** Passes over tensors in one memory, see assembly/{tensor,loss,statistics}.ts; arguments are addresses, then counts. */
+/** Passes over tensors in one memory, see assembly/{tensor,loss,statistics,pixels}.ts; arguments are addresses, then counts. */
 export interface TensorKernel {
   dropoutMask(out: number, count: number, a: number, b: number, bound: number, factor: number): void;
   accumulate(y: number, x: number, count: number): void;
+  lookUp(out: number, bytes: number, table: number, count: number): void;
   rankOf(x: number, count: number, index: number): number;
   crossEntropy(x: number, logs: number, count: number, label: number): number;
   softmax(x: number, y: number, rows: number, width: number, causal: boolean): void;
