@@ -71,6 +71,8 @@ export class Executor {
   readonly #lazy: boolean;
   /** The average of x that is still to be made: of the rows where x is, with these weights. */
   #pending: Mixing | undefined;
+  /** Whether all have met since this worker did something alone. */
+  #met = false;
   /** Of own replicas, in their order; those that are away have none. */
   outcomes: Outcome[] = [];
   /** Replicas that take no part in the step. */
@@ -114,9 +116,12 @@ export class Executor {
       if (joined === undefined) this.settle();
       this.#pending = undefined;
       const local = actions.slice(at, next).map((action, k) => this.places.place(action, dead[at + k]!));
-      if (local.length > 0) await this.#locally(local, actions.slice(next), occasion, joined);
+      if (local.length > 0) {
+        await this.#locally(local, actions.slice(next), occasion, joined);
+        this.#met = false;
+      }
       // Others may still need the rows that were averaged.
-      if (joined !== undefined) this.#transport.barrier();
+      if (joined !== undefined) this.#meet();
       if (next < actions.length && !this.#mixLater(actions[next]!, occasion))
         await this.#together(this.places.place(actions[next]!, dead[next]!), occasion);
       at = next + 1;
@@ -130,9 +135,15 @@ export class Executor {
     const mixing = occasion.weights(action.by);
     if (!this.#transport.mixesRows(mixing)) return false;
     this.#pending = mixing;
-    this.#transport.barrier();
+    this.#meet();
     occasion.mixed(action);
     return true;
+  }
+
+  /** All have done what they do alone; once is enough. */
+  #meet(): void {
+    if (!this.#met) this.#transport.barrier();
+    this.#met = true;
   }
 
   /** Collective: makes the average that was left to the next step. Before that x is not what it should be. */

@@ -13,9 +13,12 @@ export interface Collect {
   broadcast(value: number): number;
 }
 
-/** Through two places in shared memory: one for the numbers of all replicas, one for those of each thread. */
+/**
+ * Through places in shared memory, for the numbers of all replicas and for those of each thread. There are two of each: before one is written
+ * again all have met over the other, and so have read it, without a meeting of its own for that.
+ */
 export function collectOver(
-  { threads, replicas, place, ofReplicas, ofThreads }: SharedTransport,
+  { threads, replicas, place, ...shared }: SharedTransport,
   thread: number,
   { first, last }: { readonly first: number; readonly last: number },
   meeting: Meeting,
@@ -27,9 +30,16 @@ export function collectOver(
     return block.last - block.first;
   });
 
+  let turn = 0;
+  function takeTurn(): { readonly ofReplicas: Float64Array; readonly ofThreads: Float64Array } {
+    turn = 1 - turn;
+    return { ofReplicas: shared.ofReplicas[turn]!, ofThreads: shared.ofThreads[turn]! };
+  }
+
   function gather(own: Float64Array, width: number): Float64Array {
     const all = new Float64Array(replicas * width);
     for (let done = 0; done < width; done += numbersAtOnce) {
+      const { ofReplicas } = takeTurn();
       const part = Math.min(numbersAtOnce, width - done);
       for (let i = first; i < last; i++)
         ofReplicas.set(own.subarray((i - first) * width + done, (i - first) * width + done + part), i * part);
@@ -40,7 +50,6 @@ export function collectOver(
         ),
       );
       for (let i = 0; i < replicas; i++) all.set(ofReplicas.subarray(i * part, (i + 1) * part), i * width + done);
-      meeting.meet();
     }
     for (const { replicas: lost } of membership.lost)
       for (const i of lost) all.fill(Number.NaN, i * width, (i + 1) * width);
@@ -48,15 +57,17 @@ export function collectOver(
   }
 
   function sumsByRank(values: readonly number[]): Float64Array {
+    const { ofReplicas, ofThreads } = takeTurn();
     const width = values.length;
     ofThreads.set(values, thread * numbersAtOnce);
     meeting.meet();
-    if (thread === 0)
-      for (let i = 0; i < width; i++) {
-        let sum = 0;
-        for (let t = 0; t < threads; t++) sum += ofThreads[t * numbersAtOnce + i]!;
-        ofReplicas[rank * width + i] = sum;
-      }
+    const sums = Float64Array.from(values, (_, i) => {
+      let sum = 0;
+      for (let t = 0; t < threads; t++) sum += ofThreads[t * numbersAtOnce + i]!;
+      return sum;
+    });
+    if (place === undefined) return sums;
+    if (thread === 0) ofReplicas.set(sums, rank * width);
     meeting.say((group) =>
       group.gather(
         ofReplicas.subarray(0, ranks * width),
@@ -65,16 +76,14 @@ export function collectOver(
     );
     const all = ofReplicas.slice(0, ranks * width);
     for (const { rank: lost } of membership.lost) all.fill(0, lost * width, (lost + 1) * width);
-    meeting.meet();
     return all;
   }
 
   function broadcast(value: number): number {
+    const { ofReplicas } = takeTurn();
     if (rank === 0 && thread === 0) ofReplicas[0] = value;
     meeting.say((group) => group.broadcast(ofReplicas.subarray(0, 1)));
-    const said = ofReplicas[0]!;
-    meeting.meet();
-    return said;
+    return ofReplicas[0]!;
   }
 
   return { gather, sumsByRank, broadcast };

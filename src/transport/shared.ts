@@ -16,9 +16,9 @@ export interface SharedTransport {
   readonly control: Int32Array;
   /** 1 for each rank that is lost. */
   readonly gone: Int32Array;
-  /** A place for the numbers of all replicas, and one for those of each thread. */
-  readonly ofReplicas: Float64Array;
-  readonly ofThreads: Float64Array;
+  /** Places for the numbers of all replicas and for those of each thread; two of each, used in turns. */
+  readonly ofReplicas: readonly [Float64Array, Float64Array];
+  readonly ofThreads: readonly [Float64Array, Float64Array];
   /** 1 for each own replica whose row may be sent ahead; undefined if rows wait for each other. */
   readonly announced: Int32Array | undefined;
   /** Compressed messages, one for each replica; undefined if there are none, or all who hear them are in this process. */
@@ -29,6 +29,7 @@ export interface SharedTransport {
 export const numbersAtOnce = 64;
 
 const doubles = (count: number) => new Float64Array(new SharedArrayBuffer(8 * count));
+const twice = (count: number) => [doubles(count), doubles(count)] as const;
 const integers = (count: number) => new Int32Array(new SharedArrayBuffer(4 * count));
 
 /** Parameters of all replicas, and a matrix to write the next ones to. */
@@ -81,8 +82,8 @@ export function shareTransport(
     ),
     control: integers(4),
     gone: integers(ranks),
-    ofReplicas: doubles(replicas * numbersAtOnce),
-    ofThreads: doubles(threads * numbersAtOnce),
+    ofReplicas: twice(replicas * numbersAtOnce),
+    ofThreads: twice(threads * numbersAtOnce),
     announced: overlap && place !== undefined ? integers(own) : undefined,
     messages: compressed ? new Uint8Array(new SharedArrayBuffer(replicas * messageBytes)) : undefined,
   };
