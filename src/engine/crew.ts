@@ -18,8 +18,8 @@ export interface WorkerData {
   readonly checkpoints: Checkpoints | undefined;
 }
 
-/** What a thread says: what happens, if it is the first of its run, and that its part of the run is done. */
-export type ThreadMessage = Event | { readonly type: 'done' };
+/** What a thread says: what has happened, if it is the first of its run, and that its part of the run is done. */
+export type ThreadMessage = readonly Event[] | 'done';
 
 /** Threads that have loaded their program and have nothing to do; they keep no process alive. Loading it takes longer than many a run. */
 const idle: Worker[] = [];
@@ -37,8 +37,8 @@ export async function* together(tasks: readonly WorkerData[]): AsyncGenerator<Ev
   threads.forEach((thread, index) => {
     thread.ref();
     thread.on('message', (message: ThreadMessage) => {
-      if (message.type === 'done') running -= 1;
-      else queue.push(message);
+      if (message === 'done') running -= 1;
+      else queue.push(...message);
       wake();
     });
     thread.on('error', (error) => {
