@@ -22,6 +22,8 @@ export interface Floors {
 }
 
 const median = (values: readonly number[]) => quantile(values, 0.5);
+/** Time that is not counted: memory is touched for the first time, code is compiled in several rounds. */
+export const warmupMs = 1500;
 /** Even, so that a replica's rows are where they were. */
 const repeated = 40;
 
@@ -62,8 +64,11 @@ export async function floorsOf(
     await work();
     return (performance.now() - start) / steps;
   };
-  await same();
-  await all();
+  const warm = performance.now() + warmupMs;
+  do {
+    await same();
+    await all();
+  } while (performance.now() < warm);
   const [cold, hot]: [number[], number[]] = [[], []];
   for (let round = 0; round < Math.max(5, 200 / n); round++) {
     cold.push(await timed(all, n));

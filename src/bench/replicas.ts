@@ -10,7 +10,7 @@ import { resolve } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { kinds } from '../topology/kinds.ts';
 import { type Bench, flag, whole, wholes, word } from './bench.ts';
-import { type Floors, floorsOf } from './floors.ts';
+import { type Floors, floorsOf, warmupMs } from './floors.ts';
 
 export interface ReplicasOptions {
   readonly n: readonly number[];
@@ -54,8 +54,13 @@ const algorithms = {
 } as const;
 
 const median = (values: readonly number[]) => quantile(values, 0.5);
-/** Steps that are not counted: memory is touched for the first time, code is compiled. */
+/** Steps that are not counted, at least. */
 const warmup = 5;
+/** Events of short steps arrive several at a time, so that only many steps together have a time. */
+const windowMs = 150;
+const leastMs = 10 * windowMs;
+/** More than are ever reached: training ends when enough steps were timed. */
+const epochs = 1_000_000;
 
 const probes = {
   none: { everySteps: 1_000_000, norms: false, distance: false },
@@ -66,7 +71,6 @@ const probes = {
 /** Training and nothing else: no evaluation before the last epoch, which is never reached. */
 function experimentOf(options: ReplicasOptions, n: number): Experiment {
   const { batch, topology } = options;
-  const epochs = warmup + options.steps + 1;
   const settings = {
     ...models[options.model](options, n),
     ...algorithms[options.algorithm],
@@ -86,7 +90,7 @@ function experimentOf(options: ReplicasOptions, n: number): Experiment {
 interface Measured {
   readonly n: number;
   readonly parameters: number;
-  /** Between the arrivals of two steps' events, median. */
+  /** Median over windows of time. */
   readonly stepMs: number;
   /** Of the same steps, median, mean over the workers. */
   readonly phasesMs: PhaseMs;
@@ -104,21 +108,26 @@ async function measure(options: ReplicasOptions, n: number): Promise<Measured> {
   const prepared = await prepare(experiment);
   const backend = await chooseBackend(options.backend);
   const floors = options.floors && (await floorsOf(experiment, prepared, backend, options.workers));
-  const steps: StepEvent[] = [];
-  const arrivals: number[] = [];
+  const steps: { readonly event: StepEvent; readonly at: number }[] = [];
   let parameters = 0;
-  const end = warmup + options.steps;
+  /** The first step that counts, and the time since it. */
+  let first = 0;
+  const lasted = () => steps.at(-1)!.at - steps[first]!.at;
   const enough = new AbortController();
   const { signal } = enough;
   for await (const event of train(experiment, prepared, { workers: options.workers, backend, signal })) {
     if (event.type === 'start') parameters = event.tensors.reduce((sum, { size }) => sum + size, 0);
-    if (event.type !== 'step') continue;
-    arrivals.push(performance.now());
-    steps.push(event);
-    if (steps.length === end) enough.abort();
+    if (event.type !== 'step' || signal.aborted) continue;
+    steps.push({ event, at: performance.now() });
+    if (first === 0) {
+      if (steps.length > warmup && lasted() >= warmupMs) first = steps.length - 1;
+    } else if (steps.length > first + options.steps && lasted() >= leastMs) enough.abort();
   }
-  const stepMs = median(arrivals.slice(warmup, end).map((at, i) => at - arrivals[warmup + i - 1]!));
-  const phase = (name: Phase) => median(steps.slice(warmup, end).map(({ ms }) => ms[name]));
+  const counted = steps.slice(first);
+  const width = Math.ceil(windowMs / (lasted() / counted.length));
+  const windows = counted.flatMap(({ at }, i) => (i % width === 0 && i > 0 ? [at - counted[i - width]!.at] : []));
+  const stepMs = median(windows) / width;
+  const phase = (name: Phase) => median(counted.map(({ event }) => event.ms[name]));
   const phasesMs = Object.fromEntries(phaseNames.map((name) => [name, phase(name)])) as unknown as PhaseMs;
   return {
     n,
@@ -150,7 +159,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
     word('--probes <which>', 'what is measured in every step', 'none', Object.keys(probes)),
     whole('--workers <count>', 'worker threads', 2, 1, 64),
     word('--backend <name>', 'what computes the models', 'auto', backendChoices),
-    whole('--steps <count>', `steps that are timed, after ${warmup} others`, 60, 1, 100_000),
+    whole('--steps <count>', 'steps that are timed at least', 60, 1, 100_000),
     flag('--floors', 'time single steps and a memory copy as well, and what share of the step they are'),
   ],
   async run(options) {
@@ -176,7 +185,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
               ((n * floors.hotMs) / (options.workers * stepMs)).toFixed(2),
             ]),
       ]),
-      note: `median of ${options.steps} steps · phases: mean over the workers · peak: of the process so far`,
+      note: `medians of at least ${options.steps} steps · phases: mean over the workers · peak: of the process so far`,
     };
   },
 };
