@@ -51,26 +51,57 @@ export function distances(
 /** More edges of a round than these are not measured: it would take longer than the step. */
 const mostEdges = 4096;
 
-/** The k-th of those whom each replica hears, alone and whole: one that hears fewer hears itself. */
-function kthSources({ n, start, source }: Mixing): Mixing[] {
+/** The connections of a round, and how they are measured. */
+interface Edges {
+  readonly source: readonly number[];
+  readonly replica: readonly number[];
+  /** Whom each replica is compared with, at most `width` others: two that hear each other are compared once. */
+  readonly compared: readonly (readonly number[])[];
+  readonly width: number;
+  /** Where the distance of each edge is, of all that are measured. */
+  readonly place: readonly number[];
+  /** The k-th of those whom each replica hears, alone and whole: one that hears fewer hears itself. */
+  readonly layers: readonly Mixing[];
+}
+
+/** For each W that was asked for: as long as it is used, so are the plans of its exchanges. */
+const edgesOf = new WeakMap<Mixing, Edges>();
+
+function edgesIn(mixing: Mixing): Edges {
+  const known = edgesOf.get(mixing);
+  if (known !== undefined) return known;
+  const { n, start, source: sources } = mixing;
   const heard = Array.from({ length: n }, (_, i) =>
-    [...source.subarray(start[i], start[i + 1])].filter((j) => j !== i),
+    [...sources.subarray(start[i], start[i + 1])].filter((j) => j !== i),
   );
-  const most = Math.max(...heard.map(({ length }) => length));
-  return Array.from({ length: most }, (_, k) => ({
+  const compared = heard.map((those, i) => those.filter((j) => j > i || !heard[j]!.includes(i)));
+  const width = Math.max(...compared.map(({ length }) => length));
+  const layers = Array.from({ length: Math.max(...heard.map(({ length }) => length)) }, (_, k) => ({
     n,
     start: Int32Array.from({ length: n + 1 }, (_, i) => i),
     source: Int32Array.from(heard, (those, i) => those[k] ?? i),
     weight: new Float64Array(n).fill(1),
   }));
+  const edges = layers.flatMap(({ source }) => [...source].map((j, i) => [j, i] as const).filter(([j, i]) => j !== i));
+  const placeOf = (i: number, j: number) => {
+    const k = compared[i]!.indexOf(j);
+    return k < 0 ? undefined : i * width + k;
+  };
+  const found = {
+    source: edges.map(([j]) => j),
+    replica: edges.map(([, i]) => i),
+    compared,
+    width,
+    place: edges.map(([j, i]) => placeOf(i, j) ?? placeOf(j, i)!),
+    layers,
+  };
+  edgesOf.set(mixing, found);
+  return found;
 }
 
-/** For each W that was asked for: as long as it is used, so are the plans of its exchanges. */
-const layers = new WeakMap<Mixing, readonly Mixing[]>();
-
 /**
- * ‖x_i − x_j‖ over the edges of a round; null if there are too many. Every replica hears one other at a time, into `spare`: as many
- * exchanges as the most neighbours a replica has.
+ * ‖x_i − x_j‖ over the edges of a round; null if there are too many. Where rows are with other ranks every replica hears one other at a
+ * time, into `spare`: as many exchanges as the most neighbours a replica has.
  */
 export function edgeDistances(
   transport: Transport,
@@ -80,25 +111,40 @@ export function edgeDistances(
 ): Omit<EdgesEvent, 'type' | 'step'> | null {
   const { n, source: entries } = mixing;
   if (entries.length - n > mostEdges) return null;
-  let each = layers.get(mixing);
-  if (each === undefined) layers.set(mixing, (each = kthSources(mixing)));
-  const found = { source: [] as number[], replica: [] as number[], distance: [] as number[] };
-  for (const layer of each) {
+  const { source, replica, ...edges } = edgesIn(mixing);
+  const distance = transport.alone ? comparedRows(transport, edges, rows) : heardRows(transport, edges, rows, spare);
+  const there = new Set(transport.present);
+  const told = source.flatMap((j, e) => (there.has(j) && there.has(replica[e]!) ? [e] : []));
+  return {
+    source: told.map((e) => source[e]!),
+    replica: told.map((e) => replica[e]!),
+    distance: told.map((e) => distance[e]!),
+  };
+}
+
+type Measuring = Pick<Edges, 'compared' | 'width' | 'place' | 'layers'>;
+
+function comparedRows(transport: Transport, { compared, width, place }: Measuring, rows: Rows): number[] {
+  transport.barrier();
+  const own = ownReplicas(transport).flatMap((i) =>
+    Array.from({ length: width }, (_, k) => {
+      const j = compared[i]![k];
+      return j === undefined ? 0 : transport.kernel.gap(rows, i, j);
+    }),
+  );
+  const all = transport.gather(Float64Array.from(own), width);
+  return place.map((at) => all[at]!);
+}
+
+function heardRows(transport: Transport, { layers }: Measuring, rows: Rows, spare: Rows): number[] {
+  return layers.flatMap((layer) => {
     transport.mix(layer, rows, spare, 'difference');
     const own = new Float64Array(ownReplicas(transport).length);
     for (const [place, i] of ownReplicas(transport).entries())
       transport.kernel.norms(spare, i, [0, rows.columns], own.subarray(place, place + 1));
     const all = transport.gather(own, 1);
-    const there = new Set(transport.present);
-    for (const i of transport.present) {
-      const j = layer.source[i]!;
-      if (j === i || !there.has(j)) continue;
-      found.source.push(j);
-      found.replica.push(i);
-      found.distance.push(all[i]!);
-    }
-  }
-  return found;
+    return [...all].filter((_, i) => layer.source[i] !== i);
+  });
 }
 
 /** L2 norm of every tensor on every replica, replica by replica; tensor t has the columns offsets[t] … offsets[t+1]−1. */

@@ -11,6 +11,7 @@ interface Exports {
   meet(x: number, y: number, bytes: number): void;
   squares(x: number, from: number, to: number, lanes: number): void;
   differences(x: number, y: number, from: number, to: number, lanes: number): void;
+  roundedDifferences(x: number, y: number, from: number, to: number, lanes: number): void;
 }
 
 /** Columns [first, end) of the whole rows. */
@@ -191,6 +192,11 @@ export class Kernel {
   /** ‖x_i − y_j‖², in float64. */
   squaredDistance(x: Rows, i: number, y: Rows, j: number): number {
     return this.#sum(x, i, y, j, 0, x.columns, (kernel, ...args) => kernel.differences(...args));
+  }
+
+  /** ‖x_i − x_j‖ with the bits of the norm of a row that holds the difference. */
+  gap(x: Rows, i: number, j: number): number {
+    return Math.sqrt(this.#sum(x, i, x, j, 0, x.columns, (kernel, ...args) => kernel.roundedDifferences(...args)));
   }
 
   /** L2 norm of each tensor of row i; tensor t has the columns offsets[t] … offsets[t+1]−1. */

@@ -51,6 +51,21 @@ describe('sums over a row', () => {
     );
   });
 
+  it('between two rows have the bits of the norm of a row that holds their difference', () => {
+    fc.assert(
+      fc.property(shape, (given) => {
+        const { kernel, x, rows, mean } = set(given);
+        const last = x.length - 1;
+        mean.write(
+          0,
+          x[0]!.map((v, c) => v - x[last]![c]!),
+        );
+        expect(kernel.gap(rows, 0, last)).toBe(norm(kernel, mean, 0));
+        expect(kernel.gap(rows, last, 0)).toBe(norm(kernel, mean, 0));
+      }),
+    );
+  });
+
   it('keep what float32 would lose', () => {
     const memory = allocateRows(1_000_003, { x: 1 });
     const rows = new Rows(memory, 'x');

@@ -24,7 +24,7 @@ const sum = (values: Float64Array) => values.reduce((total, value) => total + va
 
 /** Threads of a process over shared memory; the first of them speaks with the other ranks. */
 function transportOver(shared: SharedTransport, thread: number, group: RankGroup | undefined): Transport {
-  const { threads, replicas, matrices, memory, control } = shared;
+  const { threads, replicas, place, matrices, memory, control } = shared;
   const barrier = new Barrier(control, threads);
   const membership = new Membership(shared, group);
   const meeting = new Meeting(shared, barrier, membership, group);
@@ -58,6 +58,7 @@ function transportOver(shared: SharedTransport, thread: number, group: RankGroup
       if (found === undefined) throw new RangeError(`no matrix "${name}"; there are: ${matrices.join(', ')}`);
       return found;
     },
+    alone: place === undefined,
     kernel,
     ...average,
     hearing,

@@ -55,6 +55,8 @@ export interface Transport {
   readonly matrices: readonly string[];
   /** Not collective: a matrix by its name, of which a worker reads and writes the rows of its own replicas, by their numbers. */
   rows(name: string): Rows;
+  /** Whether the rows of all replicas are in this memory: between two barriers they can be read by anyone. */
+  readonly alone: boolean;
   /** Not collective: passes over own rows. */
   readonly kernel: Kernel;
   /**

@@ -11,11 +11,16 @@ function low(address: usize): v128 {
 
 const SQUARE: i32 = 0;
 const DIFFERENCE: i32 = 1;
+const ROUNDED: i32 = 2;
 
 /** What two columns contribute; products of float32 are exact in float64. */
 // @ts-ignore: decorator
 @inline
 function term(kind: i32, x: usize, y: usize): v128 {
+  if (kind == ROUNDED) {
+    const r = f64x2.promote_low_f32x4(f32x4.sub(v128.load64_zero(x), v128.load64_zero(y)));
+    return f64x2.mul(r, r);
+  }
   const a = low(x);
   if (kind == SQUARE) return f64x2.mul(a, a);
   const d = f64x2.sub(a, low(y));
@@ -25,6 +30,10 @@ function term(kind: i32, x: usize, y: usize): v128 {
 // @ts-ignore: decorator
 @inline
 function single(kind: i32, x: usize, y: usize): f64 {
+  if (kind == ROUNDED) {
+    const r = <f64>(load<f32>(x) - load<f32>(y));
+    return r * r;
+  }
   const a = <f64>load<f32>(x);
   if (kind == SQUARE) return a * a;
   const d = a - <f64>load<f32>(y);
@@ -68,6 +77,11 @@ export function squares(x: usize, from: i32, to: i32, lanes: usize): void {
 
 export function differences(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
   reduce(DIFFERENCE, x, y, from, to, lanes);
+}
+
+/** Of differences in float32, as rows hold them. */
+export function roundedDifferences(x: usize, y: usize, from: i32, to: i32, lanes: usize): void {
+  reduce(ROUNDED, x, y, from, to, lanes);
 }
 
 /** Both rows ← their mean; a row is whole cache lines. */
