@@ -64,7 +64,7 @@ async function answer(root: string, sql: string): Promise<Answer> {
         : 'see the tables with: dbench query --help',
     });
   const asked = withTables(runs, async (tables) => {
-    await tables.seal();
+    await tables.seal(sql);
     const found = await tables.ask(sql).catch((error) => {
       throw aboutTheQuestion.test((error as Error).message) ? mistake(error) : error;
     });

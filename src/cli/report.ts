@@ -70,7 +70,9 @@ export function command(): Command {
       if (options.placement !== undefined && options.network === undefined)
         throw new UserError('--placement is for networks', { hint: 'say which: --network aws --placement fastest' });
       const networks = options.network === undefined ? undefined : findNetworks(options.network, options.placement);
-      const report = await buildReport(runs, { ...options, networks });
+      // What a text does not show takes as long to read as all the rest.
+      const frames = options.json === true || options.html !== undefined || options.figures !== undefined;
+      const report = await buildReport(runs, { ...options, networks, frames });
       const distinct = withoutRepeats(runs).runs;
       const readable = report.runs.map(({ id }) => distinct.find((run) => run.id === id)!);
       if (options.tables !== undefined) {

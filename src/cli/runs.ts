@@ -1,12 +1,13 @@
 import { Command, Option } from 'commander';
 import { UserError } from '../base/error.ts';
+import type { RunSummary } from '../metric/summary.ts';
 import { removeCheckpoints, removeRun, sizeOf } from '../store/house.ts';
 import { findRun, findRuns, type Run, scanRuns, statusOf } from '../store/runs.ts';
 import { jsonOption, runsOption } from './options.ts';
 import { bytes, number, percent, table } from './print.ts';
 import { duration } from './progress.ts';
 import { confirmed } from './question.ts';
-import { orDash, summaryOrOutline } from './summary.ts';
+import { orDash, summariesOrOutlines } from './summary.ts';
 
 interface Options {
   readonly runs: string;
@@ -20,8 +21,10 @@ function storedRuns(root: string): Run[] {
 }
 
 async function list({ runs: root, json }: Options): Promise<void> {
-  const rows = [];
-  for (const run of storedRuns(root)) rows.push({ ...(await summaryOrOutline(run)), bytes: sizeOf(run.folder) });
+  const runs = storedRuns(root);
+  const rows: (RunSummary & { readonly bytes: number })[] = [];
+  for await (const summary of summariesOrOutlines(runs))
+    rows.push({ ...summary, bytes: sizeOf(runs[rows.length]!.folder) });
   if (json) return console.log(JSON.stringify(rows, null, 2));
   if (rows.length === 0) return console.log(`no runs in ${root}; start some with: dbench compare`);
   const errors = rows.some(({ error }) => error !== null);

@@ -1,6 +1,7 @@
 import { UserError } from '../base/error.ts';
 import type { ScoreName } from '../metric/score.ts';
-import { outlineRun, type RunSummary, summarizeRun } from '../metric/summary.ts';
+import { type RunSeries, readManySeries } from '../metric/series.ts';
+import { outlineRun, type RunSummary, summaryOf } from '../metric/summary.ts';
 import { timeText } from '../network/text.ts';
 import type { Run } from '../store/runs.ts';
 import { bytes, columnsThatFit, number, percent, table, textWidth, wrap } from './print.ts';
@@ -106,12 +107,14 @@ export function summaryText(summaries: readonly RunSummary[], names: readonly st
 }
 
 /** One run that is damaged must not hide the others. */
-export async function summaryOrOutline(stored: Run): Promise<RunSummary> {
-  try {
-    return await summarizeRun(stored);
-  } catch (error) {
-    if (!(error instanceof UserError)) throw error;
-    console.error(`dbench: ${error.message}`);
-    return outlineRun(stored);
+export async function* summariesOrOutlines(stored: readonly Run[]): AsyncGenerator<RunSummary> {
+  const all = readManySeries(stored.map(({ database }) => database));
+  for (const run of stored) {
+    const { value: series } = await all.next();
+    if (series instanceof UserError) console.error(`dbench: ${series.message}`);
+    yield series instanceof UserError ? outlineRun(run) : summaryOf(run, series as RunSeries | undefined);
   }
 }
+
+export const summaryOrOutline = async (stored: Run): Promise<RunSummary> =>
+  (await summariesOrOutlines([stored]).next()).value;

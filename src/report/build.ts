@@ -5,7 +5,7 @@ import { byContent } from '../experiment/files.ts';
 import type { NamedNetwork } from '../experiment/network.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { type Live, liveSeriesOf } from '../metric/live.ts';
-import { readSeries } from '../metric/series.ts';
+import { readManySeries } from '../metric/series.ts';
 import { summaryOf } from '../metric/summary.ts';
 import { type Run, refuseSameIds, statusOf } from '../store/runs.ts';
 import { comparable, comparisonsOf, scalingOf } from './compare.ts';
@@ -93,22 +93,28 @@ function repeatNotes(repeats: readonly (readonly [repeat: string, original: stri
   return [`${repeats.length} runs are left out: they repeat others, as ${repeat} does ${original}.`];
 }
 
-/** Of the replicas at some steps, over all runs. */
+/** Of the replicas at some steps, over all runs; of more runs than these there is too little left for each. */
 const mostNumbers = 60_000;
+const mostFramed = 200;
 
 /** What can be read; what cannot is noted. */
 async function load(runs: readonly Run[], notes: string[], { live, frames = true }: ReportOptions): Promise<Member[]> {
   const most = Math.ceil(mostNumbers / runs.length);
+  const framed = frames && runs.length <= mostFramed;
+  if (frames && !framed) notes.push(`Replicas are not shown one by one: there are more than ${mostFramed} runs.`);
   const members: Member[] = [];
   const problems: string[] = [];
+  const going = new Map(runs.map((run) => [run, live?.(run.folder)]));
+  const stored = readManySeries(runs.filter((run) => going.get(run) === undefined).map(({ database }) => database));
   for (const run of runs) {
     try {
-      const now = live?.(run.folder);
-      const series = now === undefined ? await readSeries(run.database) : liveSeriesOf(now);
+      const now = going.get(run);
+      const series = now === undefined ? (await stored.next()).value : liveSeriesOf(now);
+      if (series instanceof UserError) throw series;
       const network = () =>
         now === undefined ? readNetwork(run, { most }) : liveNetwork(run.experiment, now, { most });
       if (series !== undefined && series.steps.step.length > 0)
-        members.push({ run, series, summary: summaryOf(run, series), network: frames ? await network() : null });
+        members.push({ run, series, summary: summaryOf(run, series), network: framed ? await network() : null });
       else problems.push(`${run.id} is left out: ${whyEmpty(run)}.`);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;

@@ -237,6 +237,9 @@ function is(wanted: string, root: string, id: string): boolean {
 
 export const listRuns = (root: string): Run[] => scanRuns(root).runs;
 
+/** So many are named. */
+const mostNear = 10;
+
 /** The run with this id, or the only one whose id begins so. */
 export function findRun(root: string, id: string): Run {
   const { runs, problems } = scanRuns(root);
@@ -245,7 +248,13 @@ export function findRun(root: string, id: string): Run {
   if (exact !== undefined) return exact;
   if (near.length === 1) return near[0]!;
   if (near.length > 1)
-    throw new UserError(`"${id}" may be ${near.map((run) => run.id).join(' or ')}`, { hint: 'give more of the id' });
+    throw new UserError(
+      `"${id}" may be ${near
+        .slice(0, mostNear)
+        .map((run) => run.id)
+        .join(' or ')}${near.length > mostNear ? ` or ${near.length - mostNear} more` : ''}`,
+      { hint: 'give more of the id' },
+    );
   const damaged = problems.find((problem) => problem.includes(join(root, id)));
   if (damaged !== undefined) throw new UserError(damaged);
   throw new UserError(`there is no run "${id}" in ${root}`, {

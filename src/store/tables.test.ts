@@ -311,6 +311,20 @@ describe('the tidy tables', () => {
     await expect(readEvents(other.database, async () => {})).rejects.toThrow(/column loss of steps is of type varchar/);
   });
 
+  it('are the same if runs are attached a few at a time', async () => {
+    const runs = [await store('late', 20), first, start('young', 21), await store('early', 22)];
+    const [whole, gathered] = [await Tables.open(runs), await Tables.open(runs, { most: 2 })];
+    expect(gathered.problems).toEqual(whole.problems);
+    for (const name of Object.keys(tidyTables))
+      expect(await gathered.ask(`from ${name}`), name).toEqual(await whole.ask(`from ${name}`));
+    whole.close();
+    gathered.close();
+    const sealed = await Tables.open(runs, { most: 2 });
+    await sealed.seal('select count(*) as n from steps');
+    expect((await sealed.ask('select count(*) as n from steps')).rows).toEqual([{ n: 6 }]);
+    sealed.close();
+  });
+
   it('cannot be written once sealed, and nothing else be read', async () => {
     const tables = await Tables.open([first]);
     await tables.seal();

@@ -29,7 +29,10 @@ export type Source = (table: EventTable) => string;
 
 interface TidyTable {
   readonly summary: string;
+  /** What each run gives. */
   readonly from: (source: Source) => string;
+  /** What is made of that of all runs together, before the columns are. */
+  readonly over?: (rows: string) => string;
   readonly columns: readonly TidyColumn[];
 }
 
@@ -77,16 +80,17 @@ const replicaIn = (list: string) =>
 
 /** Not joined: that would give up the order of the rows. */
 const tensorName = (source: Source) => `(select list(name order by tensor) from ${source('tensors')})[tensor + 1]`;
+const namedNorms = (source: Source) =>
+  `(select step, tensor, ${tensorName(source)} as name, norm from ${source('norms')})`;
 const tensor = named('tensor', 'name', 'its name', 'varchar');
 
 /** 0 if all replicas are equal, as `dispersion` of base/statistics.ts has it; the n values of v are sorted, m is their mean. */
 const unlessEqual = (formula: string) => `case when v[1] = v[n] and not isnan(m) then 0 else ${formula} end`;
 
 /** Values of lost replicas, null, stand behind the n others. DuckDB's own variance does not take NaN and ∞, which a diverged run leaves. */
-const sortedNorms = (source: Source) => `
+const sortedNorms = (rows: string) => `
   (select *, list_sum(list_transform(v, lambda x: (x - m) * (x - m))) / n as s2 from
-    (select step, tensor, ${tensorName(source)} as name,
-      list_sort(norm, 'asc', 'nulls last') v, list_count(norm) n, list_avg(norm) m from ${source('norms')}))`;
+    (select * exclude (norm), list_sort(norm, 'asc', 'nulls last') v, list_count(norm) n, list_avg(norm) m from ${rows}))`;
 
 /** A run that was stopped within an epoch has several rows for it. Whole numbers: their sums do not depend on where it was stopped. */
 const usedLinks = (source: Source) => {
@@ -119,7 +123,7 @@ export const eventViews = {
   },
   norms: {
     summary: 'one row per probed step, tensor and replica: its L2 norm before averaging',
-    from: (source) => `(select step, ${tensorName(source)} as name, norm from ${source('norms')})`,
+    from: namedNorms,
     columns: [plain('step', normColumns.step), tensor, replicaIn('norm'), ...apart(normColumns)],
   },
   edges: {
@@ -155,7 +159,8 @@ export const eventViews = {
   },
   dispersion: {
     summary: 'one row per probed step and tensor: how unequal the norms of the replicas are',
-    from: sortedNorms,
+    from: namedNorms,
+    over: sortedNorms,
     columns: [
       plain('step', normColumns.step),
       plain('tensor', normColumns.tensor, 'position'),
@@ -255,27 +260,31 @@ export const tidyTables: Readonly<
 
 const selected = (columns: readonly TidyColumn[]) => columns.map(({ name, sql }) => `${sql} as ${name}`).join();
 
-/** `facts` are the columns of the table of that name, in SQL. */
-export function runsView(facts: readonly string[]): string {
+/** One row for each run of `facts`, whose columns in SQL are given; `tables` are those of its events as questions. */
+export function runsQuery(
+  facts: string,
+  columns: readonly string[],
+  tables: (name: 'steps' | 'evaluations') => string,
+): string {
   const names = runColumns.map(({ name }) => name);
   return `
-    create view runs as select ${[...names, ...facts.filter((name) => !names.includes(name))]}
-    from facts
-    left join (select run, ${selected(overSteps)} from steps group by run) using (run)
-    left join (select run, ${selected(atTheEnd)} from evaluations group by run) using (run)
+    select ${[...names, ...columns.filter((name) => !names.includes(name))]}
+    from ${facts}
+    left join (select run, ${selected(overSteps)} from (${tables('steps')}) group by run) using (run)
+    left join (select run, ${selected(atTheEnd)} from (${tables('evaluations')}) group by run) using (run)
     order by started_at, run`;
 }
 
-/** A view over these runs, each given as its id in SQL and its source. */
-export function eventView(
+/** A table over these runs, each given as its id in SQL and its source. What is computed is written once: a plan for each of thousands takes long. */
+export function eventQuery(
   name: keyof typeof eventViews,
   runs: readonly (readonly [id: string, source: Source])[],
 ): string {
-  const { from, columns }: TidyTable = eventViews[name];
+  const { from, over = (rows) => rows, columns }: TidyTable = eventViews[name];
   const parts = (runs.length > 0 ? runs : [['null::varchar', noRows] as const]).map(
-    ([id, source]) => `select ${id} as run, ${selected(columns)} from ${from(source)}`,
+    ([id, source]) => `select ${id} as run, * from ${from(source)}`,
   );
-  return `create view ${name} as ${parts.join(' union all ')}`;
+  return `select run, ${selected(columns)} from ${over(`(${parts.join(' union all ')})`)}`;
 }
 
 const noRows: Source = (table) => {
@@ -289,7 +298,6 @@ export function sourceOf(database: string, stored: StoredTables): Source {
     const found = stored[table];
     if (found === undefined) return noRows(table);
     const columns = storedColumns(eventTables[table]);
-    if (columns.every(({ name }) => found.has(name))) return `${database}.${table}`;
     const list = columns.map(({ name, type }) => (found.has(name) ? name : `null::${type} as ${name}`));
     return `(select ${list} from ${database}.${table})`;
   };

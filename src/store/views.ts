@@ -6,7 +6,7 @@ import { type DuckDBConnection, DuckDBInstance, type DuckDBResultReader, DuckDBT
 import { UserError } from '../base/error.ts';
 import { inUse, unreadable } from './database.ts';
 import { type EventTable, eventTables, sqlText, storedColumns } from './schema.ts';
-import { eventView, eventViews, type Source, type StoredTables, sourceOf } from './tidy.ts';
+import { eventQuery, eventViews, type Source, type StoredTables, sourceOf } from './tidy.ts';
 
 /** A database in memory that the databases of runs are attached to. */
 export async function openMemory(): Promise<{ connection: DuckDBConnection; close(): void }> {
@@ -27,7 +27,7 @@ export async function openMemory(): Promise<{ connection: DuckDBConnection; clos
   };
 }
 
-interface Database {
+export interface Database {
   readonly id: string;
   readonly path: string;
 }
@@ -40,54 +40,107 @@ export interface ViewProblem {
   readonly pending: boolean;
 }
 
-/** Makes the views over the events of all runs that can be read, and says why the others cannot. */
-export async function createViews(
-  connection: DuckDBConnection,
-  databases: readonly Database[],
-): Promise<ViewProblem[]> {
-  const problems: ViewProblem[] = [];
-  const runs: (readonly [id: string, source: Source])[] = [];
-  for (const [index, { id, path }] of databases.entries()) {
-    const refuse = (error: UserError, pending: boolean) => problems.push({ id, error, pending });
-    try {
-      const stored = existsSync(path) ? await attach(connection, path, `r${index}`) : {};
-      if (stored.steps === undefined) refuse(new UserError(`${id} has no events yet`), true);
-      else runs.push([sqlText(id), sourceOf(`r${index}`, stored)]);
-    } catch (cause) {
-      if (cause instanceof UserError) refuse(cause, false);
-      else if (inUse(cause)) refuse(new UserError(`${id} is being written by another process`), true);
-      else refuse(unreadable(path, cause), false);
-    }
+/** The events of runs, attached to a connection: of those that can be read, and why the others cannot. */
+export class Attached {
+  readonly problems: readonly ViewProblem[];
+  readonly #connection: DuckDBConnection;
+  readonly #runs: readonly (readonly [id: string, source: Source])[];
+  readonly #aliases: readonly string[];
+
+  private constructor(
+    connection: DuckDBConnection,
+    problems: readonly ViewProblem[],
+    aliases: readonly string[],
+    runs: readonly (readonly [id: string, source: Source])[],
+  ) {
+    this.#connection = connection;
+    this.problems = problems;
+    this.#aliases = aliases;
+    this.#runs = runs;
   }
-  for (const name of Object.keys(eventViews) as (keyof typeof eventViews)[])
-    await connection.run(eventView(name, runs));
-  return problems;
+
+  static async open(connection: DuckDBConnection, databases: readonly Database[]): Promise<Attached> {
+    const problems: ViewProblem[] = [];
+    const aliases = new Map<Database, string>();
+    for (const [index, database] of databases.entries()) {
+      const { id, path } = database;
+      if (!existsSync(path)) continue;
+      try {
+        await connection.run(`attach ${sqlText(path)} as r${index} (read_only)`);
+        aliases.set(database, `r${index}`);
+      } catch (cause) {
+        if (inUse(cause))
+          problems.push({ id, error: new UserError(`${id} is being written by another process`), pending: true });
+        else problems.push({ id, error: unreadable(path, cause), pending: false });
+      }
+    }
+    const stored = await storedIn(connection);
+    const refused = new Set(problems.map(({ id }) => id));
+    const runs: (readonly [id: string, source: Source])[] = [];
+    for (const database of databases) {
+      const { id, path } = database;
+      const alias = aliases.get(database) ?? '';
+      const tables = stored.get(alias) ?? {};
+      const wrong = wrongColumn(tables);
+      if (refused.has(id)) continue;
+      // One that was killed early has no tables.
+      if (tables.steps === undefined)
+        problems.push({ id, error: new UserError(`${id} has no events yet`), pending: true });
+      else if (wrong !== undefined)
+        problems.push({ id, error: new UserError(`${path} cannot be read: ${wrong}`), pending: false });
+      else runs.push([sqlText(id), sourceOf(alias, tables)]);
+    }
+    return new Attached(connection, problems, [...aliases.values()], runs);
+  }
+
+  /** A table over these runs as a question. */
+  query(name: EventTableName): string {
+    return eventQuery(name, this.#runs);
+  }
+
+  async detach(): Promise<void> {
+    for (const alias of this.#aliases) await this.#connection.run(`detach ${alias}`);
+  }
 }
 
-/** Its tables; a run that was killed early has none, one of another version may lack some or some of their columns. */
-async function attach(connection: DuckDBConnection, path: string, alias: string): Promise<StoredTables> {
-  await connection.run(`attach ${sqlText(path)} as ${alias} (read_only)`);
-  const tables = Object.keys(eventTables) as EventTable[];
-  const stored = await Promise.all(
-    tables.map(async (table) => [table, await columnsOf(connection, `${alias}.${table}`)] as const),
+export type EventTableName = keyof typeof eventViews;
+
+/** The types of columns by table and attached database; one of another version may lack some tables or some of their columns. */
+async function storedIn(connection: DuckDBConnection): Promise<Map<string, StoredTables>> {
+  const found = await connection.runAndReadAll(
+    "select database_name, table_name, column_name, data_type from duckdb_columns() where not internal and database_name <> 'memory'",
   );
-  for (const [table, found] of stored)
-    for (const { name, type } of storedColumns(eventTables[table]))
-      if ((found?.get(name) ?? type) !== type)
-        throw new UserError(
-          `${path} cannot be read: column ${name} of ${table} is of type ${found!.get(name)}, not ${type}`,
-        );
-  return Object.fromEntries(stored);
+  const stored = new Map<string, Record<string, Map<string, string>>>();
+  for (const [alias, table, column, type] of found.getRowsJS() as [string, string, string, string][]) {
+    const tables = stored.get(alias) ?? {};
+    stored.set(alias, tables);
+    (tables[table] ??= new Map()).set(column, type.toLowerCase());
+  }
+  return stored;
 }
 
-/** Asked of the table itself: the system's list of all columns is ten times slower. */
-async function columnsOf(connection: DuckDBConnection, table: string): Promise<Map<string, string> | undefined> {
+/** A column that is not of its type. */
+function wrongColumn(stored: StoredTables): string | undefined {
+  for (const table of Object.keys(eventTables) as EventTable[])
+    for (const { name, type } of storedColumns(eventTables[table])) {
+      const found = stored[table]?.get(name) ?? type;
+      if (found !== type) return `column ${name} of ${table} is of type ${found}, not ${type}`;
+    }
+  return undefined;
+}
+
+/** Those of these tables that a question names; all if it names none, as one that lists them does. None if it cannot be read: then it says why itself. */
+export function tablesIn<T extends string>(
+  connection: DuckDBConnection,
+  sql: string,
+  tables: readonly T[],
+): readonly T[] {
   try {
-    const none = await connection.run(`from ${table} limit 0`);
-    return new Map(none.columnNames().map((name, i) => [name, String(none.columnType(i)).toLowerCase()]));
-  } catch (error) {
-    if ((error as Error).message.startsWith('Catalog Error')) return undefined;
-    throw error;
+    const names = new Set(connection.getTableNames(sql, false).map((name) => name.toLowerCase()));
+    const named = tables.filter((table) => names.has(table));
+    return named.length > 0 ? named : tables;
+  } catch {
+    return [];
   }
 }
 
@@ -128,16 +181,40 @@ export interface Events {
 /** Asks the events of a run; undefined if there are none yet, or another process is writing them. */
 export async function readEvents<T>(path: string, ask: (events: Events) => Promise<T>): Promise<T | undefined> {
   if (!existsSync(path)) return undefined;
-  const { connection, close } = await openMemory();
-  try {
-    const [problem] = await createViews(connection, [{ id: '', path }]);
+  return readEventsOf([{ id: '', path }], async (events, [problem]) => {
     if (problem?.pending) return undefined;
     if (problem !== undefined) throw problem.error;
-    const readable = <R>(reading: Promise<R>) => reading.catch((cause) => Promise.reject(unreadable(path, cause)));
-    return await ask({
-      rows: async (sql) => answerOf(await readable(connection.runAndReadAll(sql))).rows,
-      numbers: (sql) => readable(numbersOf(connection, sql)),
-    });
+    return ask(events);
+  });
+}
+
+/** Asks the events of several runs at once, those that can be read. If one alone turns out to be damaged, it is named. */
+export async function readEventsOf<T>(
+  databases: readonly Database[],
+  ask: (events: Events, problems: readonly ViewProblem[]) => Promise<T>,
+): Promise<T> {
+  const { connection, close } = await openMemory();
+  try {
+    const attached = await Attached.open(connection, databases);
+    const made = new Set<string>();
+    const asking =
+      <R>(read: (sql: string) => Promise<R>) =>
+      async (sql: string) => {
+        try {
+          for (const name of tablesIn(connection, sql, Object.keys(eventViews) as EventTableName[])) {
+            if (!made.has(name)) await connection.run(`create view ${name} as ${attached.query(name)}`);
+            made.add(name);
+          }
+          return await read(sql);
+        } catch (cause) {
+          throw databases.length === 1 ? unreadable(databases[0]!.path, cause) : cause;
+        }
+      };
+    const events: Events = {
+      rows: asking(async (sql) => answerOf(await connection.runAndReadAll(sql)).rows),
+      numbers: asking((sql) => numbersOf(connection, sql)),
+    };
+    return await ask(events, attached.problems);
   } finally {
     close();
   }
