@@ -1,4 +1,4 @@
-import { isDoublyStochastic, isSymmetric, type Mixing } from '../topology/mixing.ts';
+import { apply, isDoublyStochastic, isSymmetric, type Mixing } from '../topology/mixing.ts';
 import { symmetricExtremes } from '../topology/spectrum.ts';
 import type { Topology } from '../topology/topology.ts';
 
@@ -45,15 +45,9 @@ export const requirements = {
 export type Need = keyof typeof requirements;
 
 /** Of a symmetric W, besides the 1 that belongs to the mean. */
-function leastEigenvalue({ n, start, source, weight }: Mixing): number {
-  if (n === 1) return 1;
-  return symmetricExtremes(n, (x, out) => {
-    for (let i = 0; i < n; i++) {
-      let sum = 0;
-      for (let e = start[i]!; e < start[i + 1]!; e++) sum += weight[e]! * x[source[e]!]!;
-      out[i] = sum;
-    }
-  }).least;
+function leastEigenvalue(mixing: Mixing): number {
+  if (mixing.n === 1) return 1;
+  return symmetricExtremes(mixing.n, (x, out) => apply(mixing, x, out)).least;
 }
 
 /** Rounds that are looked at, if they are drawn anew or repeat late. */

@@ -1,4 +1,4 @@
-import type { Mixing } from '../topology/mixing.ts';
+import { entriesIn, type Mixing } from '../topology/mixing.ts';
 import { type Action, isExchange, readsOf, type StepActions } from './actions.ts';
 import { sentBytes, type TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
@@ -34,7 +34,7 @@ export const doubleBytes = 8;
 
 /** Each neighbour gets the whole row. Of W's replicas `n` are there; those that are lost keep to themselves in it. */
 export function gossipTraffic(mixing: Mixing, n: number, columns: number): Traffic {
-  const messages = (mixing.source.length - mixing.n) / n;
+  const messages = (entriesIn(mixing) - mixing.n) / n;
   return { messages, bytes: messages * columns * floatBytes };
 }
 

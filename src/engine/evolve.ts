@@ -5,6 +5,7 @@ import type { Experiment } from '../experiment/schema.ts';
 import type { Task } from '../model/context.ts';
 import { evolve, type Layers, type Pool } from '../model/evolve.ts';
 import type { Layout } from '../model/layout.ts';
+import { stopsOf } from '../topology/mixing.ts';
 import { topologyAt } from '../topology/schedule.ts';
 import { buildTopology } from '../topology/topology.ts';
 import { planOfRun } from './edges.ts';
@@ -50,8 +51,9 @@ export function requireKernel(experiment: Experiment, { kind: task = 'classifica
   for (const each of topologies.values()) {
     const built = buildTopology(each, replicas, seed);
     for (let round = 0; round < Math.min(built.period, mostRounds); round++) {
-      const { start } = built.mixing(round);
-      for (let i = 0; i < replicas; i++) requireSamples(batch, start[i + 1]! - start[i]!);
+      const mixing = built.mixing(round);
+      const stop = stopsOf(mixing);
+      for (let i = 0; i < replicas; i++) requireSamples(batch, stop[i]! - mixing.start[i]!);
     }
   }
 }

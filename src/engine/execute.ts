@@ -8,7 +8,7 @@ import { evaluate, type Formula } from '../base/formula.ts';
 import { RowFormula } from '../kernel/formula.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { EdgeSets } from '../topology/edges.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
 import { Functions } from './functions.ts';
@@ -222,7 +222,7 @@ export class Executor {
     },
     evolve: async ({ action: { at, taus }, rows, out }, i) => {
       const { start, source } = this.#round!;
-      const heard = [...new Set([i, ...source.subarray(start[i], start[i + 1])])].sort((a, b) => a - b);
+      const heard = [...new Set([i, ...source.subarray(start[i], stopsOf(this.#round!)[i])])].sort((a, b) => a - b);
       const rate = this.#scalars.get('eta')!;
       const work = () => this.#replicas.evolve(i, this.#t, rate, taus, heard, rows[at]!, out!);
       this.#found(i, await this.#clock.time('compute', work));

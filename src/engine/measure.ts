@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { squaredConsensusDistance } from '../kernel/kernel.ts';
 import type { Rows } from '../kernel/memory.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { heardIn } from '../topology/cohort.ts';
+import { entriesIn, type Mixing } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 import type { PerReplica } from './columns.ts';
 import type { EdgesEvent } from './event.ts';
@@ -70,10 +71,8 @@ const edgesOf = new WeakMap<Mixing, Edges>();
 function edgesIn(mixing: Mixing): Edges {
   const known = edgesOf.get(mixing);
   if (known !== undefined) return known;
-  const { n, start, source: sources } = mixing;
-  const heard = Array.from({ length: n }, (_, i) =>
-    [...sources.subarray(start[i], start[i + 1])].filter((j) => j !== i),
-  );
+  const { n } = mixing;
+  const heard = heardIn(mixing);
   const compared = heard.map((those, i) => those.filter((j) => j > i || !heard[j]!.includes(i)));
   const width = Math.max(...compared.map(({ length }) => length));
   const layers = Array.from({ length: Math.max(...heard.map(({ length }) => length)) }, (_, k) => ({
@@ -109,8 +108,7 @@ export function edgeDistances(
   rows: Rows,
   spare: Rows,
 ): Omit<EdgesEvent, 'type' | 'step'> | null {
-  const { n, source: entries } = mixing;
-  if (entries.length - n > mostEdges) return null;
+  if (entriesIn(mixing) - mixing.n > mostEdges) return null;
   const { source, replica, ...edges } = edgesIn(mixing);
   const distance = transport.alone ? comparedRows(transport, edges, rows) : heardRows(transport, edges, rows, spare);
   const there = new Set(transport.present);

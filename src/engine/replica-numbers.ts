@@ -1,6 +1,6 @@
 import { edgeName } from '../algorithm/edges.ts';
 import type { EdgeSets } from '../topology/edges.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import type { Transport } from '../transport/transport.ts';
 
 /** A number of each own replica, by name: those that a method keeps, weights of edges, and what a step computes on its way. */
@@ -56,11 +56,13 @@ export class ReplicaNumbers {
   mix(from: string, into: string, mixing: Mixing): void {
     const { first, last } = this.#transport;
     const all = this.#transport.gather(this.own(from), 1);
-    const { start, source, weight } = this.#transport.surviving(mixing);
+    const surviving = this.#transport.surviving(mixing);
+    const { start, source, weight } = surviving;
+    const stop = stopsOf(surviving);
     const own = this.own(into);
     for (let i = first; i < last; i++) {
       let sum = 0;
-      for (let e = start[i]!; e < start[i + 1]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
+      for (let e = start[i]!; e < stop[i]!; e++) sum += Math.fround(weight[e]!) * all[source[e]!]!;
       own[i - first] = sum;
     }
   }

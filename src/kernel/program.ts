@@ -1,4 +1,4 @@
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import { type Block, blocksOf, type Members, partsOf } from './blocks.ts';
 
 /**
@@ -241,10 +241,11 @@ class Compiler {
 }
 
 /** Weights as float32. What rounding takes from the neighbours' goes to the own one, so that rows sum to what they should. */
-function rounded({ start, source, weight }: Mixing, i: number): Float32Array {
-  const row = weight.subarray(start[i], start[i + 1]);
+function rounded(mixing: Mixing, i: number): Float32Array {
+  const [from, to] = [mixing.start[i]!, stopsOf(mixing)[i]!];
+  const row = mixing.weight.subarray(from, to);
   const out = Float32Array.from(row);
-  const own = source.subarray(start[i], start[i + 1]).indexOf(i);
+  const own = mixing.source.subarray(from, to).indexOf(i);
   if (own >= 0) out[own] = row.reduce((sum, w, e) => sum + w - (e === own ? 0 : out[e]!), 0);
   return out;
 }
@@ -266,7 +267,7 @@ const everyone = (n: number): Block[] => Array.from({ length: n }, (_, first) =>
 
 /** Rows of equal weights are averages of a set of replicas (see blocks.ts), others Σ W_ij x_j in ascending j. */
 function rowOf(mixing: Mixing, i: number, out: number): Row {
-  const [from, to] = [mixing.start[i]!, mixing.start[i + 1]!];
+  const [from, to] = [mixing.start[i]!, stopsOf(mixing)[i]!];
   const sources = mixing.source.subarray(from, to);
   if (isAverage(mixing.weight.subarray(from, to)))
     return { out, blocks: blocksOf(sources), weights: undefined, factor: 1 / sources.length };
@@ -301,12 +302,14 @@ export function rowCode(mixing: Mixing, i: number): Int32Array {
  * of replicas is computed by itself, however many there are.
  */
 export function differenceProgram(
-  { n, start, source, weight }: Mixing,
-  { rows: [first, end] = [0, n], held, out = first }: MixScope = {},
+  mixing: Mixing,
+  { rows: [first, end] = [0, mixing.n], held, out = first }: MixScope = {},
 ): MixProgram {
+  const { n, start, source, weight } = mixing;
+  const stop = stopsOf(mixing);
   const rows = Array.from({ length: end - first }, (_, r): Row => {
     const own = first + r;
-    const entries = Array.from({ length: start[own + 1]! - start[own]! }, (_, e) => start[own]! + e);
+    const entries = Array.from({ length: stop[own]! - start[own]! }, (_, e) => start[own]! + e);
     const others = entries.filter((e) => source[e] !== own);
     return {
       out: out + r,
@@ -320,8 +323,9 @@ export function differenceProgram(
 }
 
 /** Whether every row of W is the plain average of all replicas: mixing is then one mean. */
-export function isMean({ n, start, weight }: Mixing): boolean {
-  return weight.length === n * n && start.every((at, i) => at === n * i) && weight.every((each) => isShare(each, n));
+export function isMean(mixing: Mixing): boolean {
+  const { n, start, weight } = mixing;
+  return stopsOf(mixing).every((stop, i) => stop - start[i]! === n) && weight.every((each) => isShare(each, n));
 }
 
 /** Output row 0 = (1/n) Σ_i x_i over n members, with the bits that a row of a complete topology has. */

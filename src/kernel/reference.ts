@@ -1,5 +1,5 @@
 import { Random } from '../base/random.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import { type Block, blocksOf, partsOf } from './blocks.ts';
 
 /** What the kernels must compute, written for reading: the oracle of their tests. */
@@ -12,10 +12,11 @@ export function randomMatrix(n: number, columns: number, seed: number): Float32A
 }
 
 /** Row i of W x in float64, and Σ|W_ij x_j|, which bounds the rounding error. */
-export function exactRow({ start, source, weight }: Mixing, x: readonly Float32Array[], i: number) {
+export function exactRow(mixing: Mixing, x: readonly Float32Array[], i: number) {
+  const { start, source, weight } = mixing;
   const columns = x[0]!.length;
   const [sum, scale] = [new Float64Array(columns), new Float64Array(columns)];
-  for (let e = start[i]!; e < start[i + 1]!; e++) {
+  for (let e = start[i]!; e < stopsOf(mixing)[i]!; e++) {
     const row = x[source[e]!]!;
     for (let c = 0; c < columns; c++) {
       sum[c]! += weight[e]! * row[c]!;

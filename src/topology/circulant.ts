@@ -1,4 +1,4 @@
-import type { Mixing } from './mixing.ts';
+import { type Mixing, stopsOf } from './mixing.ts';
 
 /**
  * Second largest eigenvalue modulus of a product of circulants, by their Fourier transforms, whose products are the product's:
@@ -12,9 +12,11 @@ export function circulantModulus(factors: readonly Mixing[]): number {
   let largest = 0;
   for (let j = 1; j <= n / 2; j++) {
     let modulus = 1;
-    for (const { start, source, weight } of factors) {
+    for (const mixing of factors) {
+      const { start, source, weight } = mixing;
+      const stop = stopsOf(mixing)[0]!;
       let [re, im] = [0, 0];
-      for (let e = start[0]!; e < start[1]!; e++) {
+      for (let e = start[0]!; e < stop; e++) {
         const m = (j * source[e]!) % n;
         re += weight[e]! * cos![m]!;
         im += weight[e]! * sin![m]!;
@@ -27,12 +29,14 @@ export function circulantModulus(factors: readonly Mixing[]): number {
 }
 
 /** Is every row the first one shifted? */
-export function isCirculant({ n, start, source, weight }: Mixing): boolean {
+export function isCirculant(mixing: Mixing): boolean {
+  const { n, start, source, weight } = mixing;
+  const stop = stopsOf(mixing);
   const first = new Float64Array(n).fill(Number.NaN);
-  for (let e = 0; e < start[1]!; e++) first[source[e]!] = weight[e]!;
+  for (let e = 0; e < stop[0]!; e++) first[source[e]!] = weight[e]!;
   for (let i = 1; i < n; i++) {
-    if (start[i + 1]! - start[i]! !== start[1]!) return false;
-    for (let e = start[i]!; e < start[i + 1]!; e++)
+    if (stop[i]! - start[i]! !== stop[0]!) return false;
+    for (let e = start[i]!; e < stop[i]!; e++)
       if (!(Math.abs(first[(source[e]! - i + n) % n]! - weight[e]!) <= 1e-14)) return false;
   }
   return true;

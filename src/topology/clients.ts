@@ -42,11 +42,13 @@ export function withClients(peers: Topology, cohort: Cohort): Topology {
 }
 
 /** Weights of the last replicas; the others, before them, are left alone. */
-function embedded({ n, start, source, weight }: Mixing, before: number): Mixing {
+function embedded({ n, start, stop, source, weight }: Mixing, before: number): Mixing {
   const own = Array.from({ length: before }, (_, i) => i);
+  const behind = (places: Int32Array) => Array.from(places, (at) => before + at);
   return {
     n: before + n,
-    start: Int32Array.from([...own, ...Array.from(start, (at) => before + at)]),
+    start: Int32Array.from([...own, ...behind(start)]),
+    ...(stop && { stop: Int32Array.from([...own.map((i) => i + 1), ...behind(stop)]) }),
     source: Int32Array.from([...own, ...Array.from(source, (j) => before + j)]),
     weight: Float64Array.from([...own.map(() => 1), ...weight]),
   };

@@ -1,4 +1,4 @@
-import type { Mixing } from './mixing.ts';
+import { type Mixing, stopsOf } from './mixing.ts';
 
 /** How rows go between servers and clients: up to the servers, or down to the clients. */
 export type Between = 'up' | 'down';
@@ -89,8 +89,11 @@ export function cohortOf({ clients, servers, carry, gamma, samples, ...rest }: C
 }
 
 /** Whom each replica hears by these weights. */
-export const heardIn = ({ n, start, source }: Mixing): number[][] =>
-  Array.from({ length: n }, (_, i) => [...source.subarray(start[i], start[i + 1])].filter((j) => j !== i));
+export function heardIn(mixing: Mixing): number[][] {
+  const { n, start, source } = mixing;
+  const stop = stopsOf(mixing);
+  return Array.from({ length: n }, (_, i) => [...source.subarray(start[i], stop[i])].filter((j) => j !== i));
+}
 
 /** Every replica hears the mean of the last ones; undefined if there are none. */
 export function meanOfLast(n: number, last: number): Mixing | undefined {

@@ -1,6 +1,6 @@
 import { mean, variance } from '../base/statistics.ts';
 import { circulantModulus, isCirculant } from './circulant.ts';
-import { apply, isSymmetric, type Mixing } from './mixing.ts';
+import { apply, isSymmetric, type Mixing, stopsOf } from './mixing.ts';
 import { type Operator, spectralRadius, symmetricExtremes } from './spectrum.ts';
 import type { Topology } from './topology.ts';
 
@@ -114,8 +114,9 @@ function sampledModulus(n: number, mixings: readonly Mixing[]): number {
       apply(mixing, x, image);
       const average = mean(image);
       const { start, source, weight } = mixing;
+      const stop = stopsOf(mixing);
       for (let i = 0; i < n; i++)
-        for (let e = start[i]!; e < start[i + 1]!; e++)
+        for (let e = start[i]!; e < stop[i]!; e++)
           out[source[e]!]! += (weight[e]! * (image[i]! - average)) / mixings.length;
     }
   };

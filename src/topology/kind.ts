@@ -14,6 +14,8 @@ export interface Round {
   readonly sources: readonly (readonly number[])[];
   /** weights[i][a] of sources[i][a], if the kind prescribes them; i keeps the rest, 1 − Σ. */
   readonly weights?: readonly (readonly number[])[] | undefined;
+  /** Everybody hears everybody. */
+  readonly everyone?: true;
 }
 
 /** The rounds of one topology: round(t) for any step t ≥ 0; `period` steps until they repeat, ∞ if drawn anew at random. */
@@ -63,13 +65,30 @@ export function constant(round: Round): Rounds {
 
 const mostEdges = 50_000_000;
 
+/** Refuses what does not fit in memory. */
+export function requireEdges(n: number, neighbours: number): void {
+  if (n * neighbours > mostEdges)
+    throw new UserError(`${n} replicas with ${neighbours} neighbours each are more edges than fit in memory`, {
+      hint: `keep n·k at most ${mostEdges}`,
+    });
+}
+
+/** Everybody hears everybody: lists that are made when they are looked at. */
+export function everyone(n: number): Round {
+  const sources: number[][] = new Array(n);
+  const others = (own: number) => {
+    const list: number[] = [];
+    for (let i = 0; i < n; i++) if (i !== own) list.push(i);
+    return list;
+  };
+  for (let i = 0; i < n; i++) Object.defineProperty(sources, i, { enumerable: true, get: () => others(i) });
+  return { sources, everyone: true };
+}
+
 /** Replica i hears i − o for every offset o: the same picture from every replica. */
 export function circulant(n: number, offsets: Iterable<number>, weight?: number): Round {
   const distinct = [...new Set(offsets)];
-  if (n * distinct.length > mostEdges)
-    throw new UserError(`${n} replicas with ${distinct.length} neighbours each are more edges than fit in memory`, {
-      hint: `keep n·k at most ${mostEdges}`,
-    });
+  requireEdges(n, distinct.length);
   const sources = Array.from({ length: n }, (_, i) =>
     distinct.map((offset) => (((i - offset) % n) + n) % n).sort((a, b) => a - b),
   );

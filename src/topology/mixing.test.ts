@@ -2,13 +2,12 @@ import { EigenvalueDecomposition, Matrix } from 'ml-matrix';
 import { describe, expect, it } from 'vitest';
 import { UserError } from '../base/error.ts';
 import { type Round, undirected, type WeightRule } from './kind.ts';
-import { isDoublyStochastic, isSymmetric, type Mixing, mixingOf, without } from './mixing.ts';
+import { entriesIn, isDoublyStochastic, isSymmetric, type Mixing, mixingOf, stopsOf, without } from './mixing.ts';
 import { buildTopology } from './topology.ts';
 
 function dense(W: Mixing): number[][] {
   const out = Array.from({ length: W.n }, () => new Array<number>(W.n).fill(0));
-  for (let i = 0; i < W.n; i++)
-    for (let e = W.start[i]!; e < W.start[i + 1]!; e++) out[i]![W.source[e]!] = W.weight[e]!;
+  for (let i = 0; i < W.n; i++) for (let e = W.start[i]!; e < stopsOf(W)[i]!; e++) out[i]![W.source[e]!] = W.weight[e]!;
   return out;
 }
 
@@ -186,4 +185,16 @@ describe('without lost replicas', () => {
     const W = buildTopology({ kind: 'ring' }, 3, 0).mixing(0);
     expect(without(W, [])).toBe(W);
   });
+});
+
+it('everybody averages with everybody, however many: one row is that of all', () => {
+  const { mixing, push, round } = buildTopology({ kind: 'complete' }, 10_080, 1);
+  expect(mixing(0).source).toHaveLength(10_080);
+  expect(entriesIn(mixing(0))).toBe(10_080 ** 2);
+  expect(push(0)).toEqual(mixing(0));
+  expect(round(0).sources[3]!.slice(0, 5)).toEqual([0, 1, 2, 4, 5]);
+  const few = buildTopology({ kind: 'complete' }, 5, 1);
+  expect(dense(few.mixing(0))).toEqual(dense(mixingOf({ sources: few.round(0).sources }, undefined, 'uniform')));
+  expect(dense(without(few.mixing(0), [1]))[0]).toEqual([expect.closeTo(0.4, 12), 0, 0.2, 0.2, 0.2]);
+  expect(() => without(mixing(0), [1])).toThrow('more edges than fit in memory');
 });

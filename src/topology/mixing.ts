@@ -1,22 +1,44 @@
 import { UserError } from '../base/error.ts';
-import type { Round, WeightRule } from './kind.ts';
+import { type Round, requireEdges, type WeightRule } from './kind.ts';
 import { symmetricExtremes } from './spectrum.ts';
 
 /**
- * The mixing matrix W of `x_i ← Σ_j W_ij x_j`, by rows: row i has the entries start[i] … start[i+1]−1, ascending in `source`,
- * its own among them.
+ * The mixing matrix W of `x_i ← Σ_j W_ij x_j`, by rows: row i has the entries start[i] … start[i+1]−1, or up to stop[i]−1 if rows share them,
+ * ascending in `source`, its own among them.
  */
 export interface Mixing {
   readonly n: number;
   readonly start: Int32Array;
+  readonly stop?: Int32Array;
   readonly source: Int32Array;
   readonly weight: Float64Array;
 }
+
+/** Behind the last entry of each row. */
+export const stopsOf = ({ start, stop }: Mixing): Int32Array => stop ?? start.subarray(1);
+
+/** Entries of all rows; those that rows share are counted for each. */
+export function entriesIn(mixing: Mixing): number {
+  const stop = stopsOf(mixing);
+  let entries = 0;
+  for (let i = 0; i < mixing.n; i++) entries += stop[i]! - mixing.start[i]!;
+  return entries;
+}
+
+/** Everybody's plain average, whose rows are one: those of ten thousand replicas would not fit into memory. */
+const meanOfAll = (n: number): Mixing => ({
+  n,
+  start: new Int32Array(n),
+  stop: new Int32Array(n).fill(n),
+  source: Int32Array.from({ length: n }, (_, j) => j),
+  weight: new Float64Array(n).fill(1 / n),
+});
 
 /** Fills W from the neighbours and a weight for each; replica i keeps the rest, so every row sums to 1. */
 function assemble(sources: Round['sources'], weightOf: (i: number, a: number) => number): Mixing {
   const n = sources.length;
   const entries = sources.reduce((count, row) => count + row.length + 1, 0);
+  requireEdges(n, Math.round(entries / n) - 1);
   const start = new Int32Array(n + 1);
   const source = new Int32Array(entries);
   const weight = new Float64Array(entries);
@@ -43,7 +65,8 @@ function assemble(sources: Round['sources'], weightOf: (i: number, a: number) =>
 /**
  * 1/(degree+1) for every neighbour and oneself: the plain average. Doubly stochastic on regular topologies.
  */
-function uniform({ sources }: Round): Mixing {
+function uniform({ sources, everyone }: Round): Mixing {
+  if (everyone) return meanOfAll(sources.length);
   const mixing = assemble(sources, (i) => 1 / (sources[i]!.length + 1));
   // The average is symmetric in its parts: 1 − Σ may differ from them in the last bit.
   for (let i = 0; i < mixing.n; i++)
@@ -112,7 +135,8 @@ export function mixingOf(round: Round, rule: WeightRule | undefined, usual: Weig
  * The same round with columns that sum to 1 instead of rows: replica j divides itself evenly among those who hear it and itself,
  * a_ij = 1/(1 + outdegree of j). For push-sum; Assran et al., "Stochastic gradient push", 2019.
  */
-export function columnStochastic({ sources }: Round): Mixing {
+export function columnStochastic({ sources, everyone }: Round): Mixing {
+  if (everyone) return meanOfAll(sources.length);
   const share = new Float64Array(sources.length).fill(1);
   for (const row of sources) for (const j of row) share[j]! += 1;
   const mixing = assemble(sources, (i, a) => 1 / share[sources[i]![a]!]!);
@@ -138,12 +162,14 @@ export function arrivedOnly(mixing: Mixing, hears: Hears): Mixing {
 
 function keptEntries(mixing: Mixing, hears: Hears, ownOf: (own: number, missed: number) => number): Mixing {
   const { n, start, source, weight } = mixing;
+  const [stop, entries] = [stopsOf(mixing), entriesIn(mixing)];
+  requireEdges(n, Math.round(entries / n) - 1);
   const kept: number[] = [];
   const weights: number[] = [];
   const starts = new Int32Array(n + 1);
   for (let i = 0; i < n; i++) {
     let [own, missed] = [-1, 0];
-    for (let e = start[i]!; e < start[i + 1]!; e++) {
+    for (let e = start[i]!; e < stop[i]!; e++) {
       const j = source[e]!;
       if (j !== i && !hears(i, j)) {
         missed += weight[e]!;
@@ -156,7 +182,7 @@ function keptEntries(mixing: Mixing, hears: Hears, ownOf: (own: number, missed: 
     if (missed !== 0) weights[own] = ownOf(weights[own]!, missed);
     starts[i + 1] = kept.length;
   }
-  if (kept.length === source.length) return mixing;
+  if (kept.length === entries) return mixing;
   return { n, start: starts, source: Int32Array.from(kept), weight: Float64Array.from(weights) };
 }
 
@@ -171,10 +197,12 @@ export function without(mixing: Mixing, lost: readonly number[]): Mixing {
 }
 
 /** out ← W x. */
-export function apply({ n, start, source, weight }: Mixing, x: Float64Array, out: Float64Array): void {
+export function apply(mixing: Mixing, x: Float64Array, out: Float64Array): void {
+  const { n, start, source, weight } = mixing;
+  const stop = stopsOf(mixing);
   for (let i = 0; i < n; i++) {
     let sum = 0;
-    for (let e = start[i]!; e < start[i + 1]!; e++) sum += weight[e]! * x[source[e]!]!;
+    for (let e = start[i]!; e < stop[i]!; e++) sum += weight[e]! * x[source[e]!]!;
     out[i] = sum;
   }
 }
@@ -185,8 +213,9 @@ const tolerance = 1e-12;
 export function isDoublyStochastic(mixing: Mixing): boolean {
   const columns = new Float64Array(mixing.n);
   const rows = new Float64Array(mixing.n);
+  const stop = stopsOf(mixing);
   for (let i = 0; i < mixing.n; i++)
-    for (let e = mixing.start[i]!; e < mixing.start[i + 1]!; e++) {
+    for (let e = mixing.start[i]!; e < stop[i]!; e++) {
       if (mixing.weight[e]! < -tolerance) return false;
       rows[i]! += mixing.weight[e]!;
       columns[mixing.source[e]!]! += mixing.weight[e]!;
@@ -196,20 +225,23 @@ export function isDoublyStochastic(mixing: Mixing): boolean {
 }
 
 /** W_ij, 0 if i does not hear j: by bisection in row i. */
-export function weightOf({ start, source, weight }: Mixing, i: number, j: number): number {
-  let [low, high] = [start[i]!, start[i + 1]!];
+export function weightOf(mixing: Mixing, i: number, j: number): number {
+  const { start, source, weight } = mixing;
+  const stop = stopsOf(mixing)[i]!;
+  let [low, high] = [start[i]!, stop];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (source[middle]! < j) low = middle + 1;
     else high = middle;
   }
-  return low < start[i + 1]! && source[low] === j ? weight[low]! : 0;
+  return low < stop && source[low] === j ? weight[low]! : 0;
 }
 
 export function isSymmetric(mixing: Mixing): boolean {
   const { n, start, source, weight } = mixing;
+  const stop = stopsOf(mixing);
   for (let i = 0; i < n; i++)
-    for (let e = start[i]!; e < start[i + 1]!; e++)
+    for (let e = start[i]!; e < stop[i]!; e++)
       if (Math.abs(weightOf(mixing, source[e]!, i) - weight[e]!) > tolerance) return false;
   return true;
 }

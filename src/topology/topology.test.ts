@@ -31,9 +31,9 @@ describe('bad input', () => {
     ],
     [{ kind: 'ring' }, 1e9, 'n = 1000000000 is more than 20000, the most replicas a topology can have', undefined],
     [
-      { kind: 'complete' },
+      { kind: 'lattice', k: 19_998 },
       20000,
-      '20000 replicas with 19999 neighbours each are more edges than fit in memory',
+      '20000 replicas with 19998 neighbours each are more edges than fit in memory',
       'keep n·k at most 50000000',
     ],
     [{ kind: 'lattice', k: 9 }, 8, 'lattice(n=8, k=9): k must be at most n−1 = 7', inAll],

@@ -1,7 +1,7 @@
 import { columnShare, type Kernel, type MixForm } from '../kernel/kernel.ts';
 import { Rows } from '../kernel/memory.ts';
 import { type MixProgram, meanProgram } from '../kernel/program.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
 import { heldRows, pairExchange } from './exchange.ts';
 import type { Channel, RankGroup } from './group.ts';
@@ -21,7 +21,7 @@ const fewSources = new WeakMap<Mixing, boolean>();
 function hasFewSources(mixing: Mixing): boolean {
   let few = fewSources.get(mixing);
   if (few === undefined) {
-    few = mixing.start.every((from, i) => i === mixing.n || mixing.start[i + 1]! - from <= fewNeighbours + 1);
+    few = stopsOf(mixing).every((stop, i) => stop - mixing.start[i]! <= fewNeighbours + 1);
     fewSources.set(mixing, few);
   }
   return few;

@@ -1,7 +1,7 @@
 import { type Block, partialBlocks } from '../kernel/blocks.ts';
 import type { ColumnRange } from '../kernel/kernel.ts';
 import type { FloatView, Rows } from '../kernel/memory.ts';
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 import type { Division } from './division.ts';
 import type { ReplicaPair } from './transport.ts';
 
@@ -13,14 +13,16 @@ export interface RowMessage {
 
 /** What W makes ranks send each other: every row once to each rank that needs it. In ascending order of peers and replicas. */
 export function rowExchange(
-  { n, start, source }: Mixing,
+  mixing: Mixing,
   { owner, rank }: Division,
 ): { readonly sends: readonly RowMessage[]; readonly receives: readonly RowMessage[] } {
+  const { n, start, source } = mixing;
+  const stop = stopsOf(mixing);
   const needed = new Set<number>();
   const given = new Set<number>();
   for (let i = 0; i < n; i++) {
     const reader = owner[i]!;
-    for (let e = start[i]!; e < start[i + 1]!; e++) {
+    for (let e = start[i]!; e < stop[i]!; e++) {
       const j = source[e]!;
       if (reader === rank && owner[j] !== rank) needed.add(j);
       if (reader !== rank && owner[j] === rank) given.add(reader * n + j);

@@ -1,4 +1,4 @@
-import { arrivedOnly, columnStochastic, heardOnly, type Mixing } from '../../topology/mixing.ts';
+import { arrivedOnly, columnStochastic, entriesIn, heardOnly, type Mixing } from '../../topology/mixing.ts';
 import type { Sources } from './loss.ts';
 
 /** Messages that do not count in a gossip, by sender · n + receiver. */
@@ -24,6 +24,6 @@ export function pushHeard(push: Mixing, sent: Sources, missing: Missing, known: 
   const down = known && missing.size > 0;
   const sources = down ? sent.map((row, i) => row.filter((j) => arrives(i, j))) : sent;
   const count = sources.reduce((sum, row) => sum + row.length, n);
-  const shares = count === push.source.length ? push : columnStochastic({ sources });
+  const shares = count === entriesIn(push) ? push : columnStochastic({ sources });
   return missing.size === 0 || down ? shares : arrivedOnly(shares, arrives);
 }

@@ -1,4 +1,7 @@
-import { circulant, constant, kind } from '../kind.ts';
+import { circulant, constant, everyone, kind } from '../kind.ts';
+
+/** Lists of more neighbours take more memory than the replicas of a small model. */
+const mostListed = 1024;
 
 export const complete = kind({
   name: 'complete',
@@ -9,9 +12,11 @@ export const complete = kind({
   weights: 'uniform',
   build: (n) =>
     constant(
-      circulant(
-        n,
-        Array.from({ length: n - 1 }, (_, o) => o + 1),
-      ),
+      n > mostListed
+        ? everyone(n)
+        : circulant(
+            n,
+            Array.from({ length: n - 1 }, (_, o) => o + 1),
+          ),
     ),
 });
