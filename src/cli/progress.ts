@@ -1,6 +1,7 @@
 import { mean } from '../base/statistics.ts';
 import type { PerReplica } from '../engine/columns.ts';
 import { type EvaluationEvent, lossText, type Score, type StartEvent, type StepEvent } from '../engine/event.ts';
+import type { Experiment } from '../experiment/schema.ts';
 import { timeText } from '../network/text.ts';
 import type { Progress } from '../run.ts';
 import { number, percent, shortened } from './print.ts';
@@ -42,6 +43,7 @@ export class RunProgress {
   tell(event: Progress): void {
     if (event.type === 'run') this.#until = event.run.experiment.until?.virtualSeconds ?? Number.POSITIVE_INFINITY;
     if (event.type === 'run' && !this.#out.isTTY && !this.#brief) this.#line(`${this.#name}  ${event.run.folder}`);
+    if (event.type === 'run') this.#tellProbes(event.run.experiment);
     if (event.type === 'start') {
       this.#start = event;
       this.#startedAt = performance.now();
@@ -65,6 +67,12 @@ export class RunProgress {
         this.#line(this.#text([...this.#state(), { text: this.#after(), rank: 1 }]));
       else if (event.status !== 'complete' || !this.#out.isTTY) this.#line(`${this.#name}  ${outcome}`);
     }
+  }
+
+  #tellProbes({ probes: { norms, normsEvery = 1 } }: Experiment): void {
+    if (!norms || normsEvery === 1 || this.#brief) return;
+    this.close();
+    this.#line(`${this.#name}  norms at one of ${number(normsEvery)} measured steps (probes.normsEvery)`);
   }
 
   /** Ends the line that is being rewritten, so that what comes next has its own. */

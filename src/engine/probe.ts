@@ -19,14 +19,15 @@ export type Probe = (
  */
 export function probeOf(
   transport: Transport,
-  { everySteps, norms, distance, edges }: Experiment['probes'],
+  { everySteps, norms, normsEvery = 1, distance, edges }: Experiment['probes'],
   offsets: readonly number[],
   equal: boolean,
 ): Probe {
   const none = () => ({ distance: 0, replicaDistance: perReplica(transport, () => 0) });
   return (step, rows, spare, mixing) => {
     if (step % everySteps !== 0) return {};
-    const byTensor = norms ? { norms: tensorNorms(transport, rows, offsets) } : {};
+    const byTensor =
+      norms && step % (everySteps * normsEvery) === 0 ? { norms: tensorNorms(transport, rows, offsets) } : {};
     const apart = distance ? (equal ? none() : distances(transport, rows)) : {};
     const found = edges && mixing !== undefined ? edgeDistances(transport, mixing, rows, spare) : null;
     return { ...byTensor, ...apart, ...(found && { edges: { type: 'edges', step, ...found } }) };

@@ -15,6 +15,7 @@ import { problemsOfFaults, withFaults } from './faults.ts';
 import { locate, pinned } from './files.ts';
 import { problemsOfTime, withNetwork } from './network.ts';
 import { type Data, isData, pathPattern, setAt } from './path.ts';
+import { withProbes } from './probes.ts';
 import { type Experiment, experimentSchema, runSchema } from './schema.ts';
 import { extended, findExperiment, merge, parseText, readSettings } from './source.ts';
 import { maxRuns, type Point, pointCount, pointsOf, pointText, sweepSchema } from './sweep.ts';
@@ -131,7 +132,7 @@ function check(
     // What is wrong with the number of servers is told with the rest.
     const peers = Math.min(peersOf({ ...result.value, algorithm }), result.value.replicas);
     const run = {
-      ...withFaults(withNetwork(result.value)),
+      ...withProbes(withFaults(withNetwork(result.value))),
       data: hashData ? pinned(data) : data,
       model: pinned(model),
       topology: withRounds(pinned(topology), peers, seed),

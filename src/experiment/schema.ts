@@ -61,6 +61,13 @@ const shape = {
         .boolean()
         .default(true)
         .describe('L2 norm of every tensor on every replica, after its step and before averaging'),
+      normsEvery: z
+        .int()
+        .min(1)
+        .optional()
+        .describe(
+          'norms at every so many of the measured steps; by default at all of them, and of more than 1,024 replicas at so few that what is stored grows no faster than with 1,024',
+        ),
       distance: z.boolean().default(true).describe('consensus distance Ξ, and that of each replica to the mean'),
       edges: z
         .boolean()

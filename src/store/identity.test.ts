@@ -52,3 +52,16 @@ it('a network is part of what a run is known by, what was measured is not', () =
     expect(identityOf({ ...run, devices: { ...run.devices, measured: '5ms' } })).toBe(identityOf(run));
   }
 });
+
+it('norms of very many replicas are thinned by itself, which makes no other run of it', () => {
+  const probes = (settings: object) => resolved(settings).probes;
+  expect(probes({ replicas: 1024 }).normsEvery).toBeUndefined();
+  expect(probes({ replicas: 1025 }).normsEvery).toBe(2);
+  expect(probes({ replicas: 10_080 }).normsEvery).toBe(10);
+  expect(probes({ replicas: 10_080, probes: { norms: false } }).normsEvery).toBeUndefined();
+  expect(probes({ replicas: 10_080, probes: { normsEvery: 1 } }).normsEvery).toBe(1);
+  const identity = (settings: object) => JSON.parse(identityOf(resolved({ replicas: 2048, ...settings })));
+  expect(identity({})).not.toHaveProperty('probes');
+  expect(identity({ probes: { normsEvery: 2 } })).not.toHaveProperty('probes');
+  expect(identity({ probes: { normsEvery: 1 } }).probes).toEqual({ normsEvery: 1 });
+});

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { withoutDefaults } from '../base/schema.ts';
 import { byContent } from '../experiment/files.ts';
 import { unmeasured } from '../experiment/network.ts';
+import { unchosen } from '../experiment/probes.ts';
 import { type Experiment, runSchema } from '../experiment/schema.ts';
 import { experimentIn } from './parts.ts';
 
@@ -12,7 +13,7 @@ import { experimentIn } from './parts.ts';
  * a setting that is added later, with a default, does not make another run of it. What was measured when it began was not chosen.
  */
 export function identityOf(experiment: Experiment): string {
-  const { description: _, ...settings } = unmeasured(experiment);
+  const { description: _, ...settings } = unchosen(unmeasured(experiment));
   return JSON.stringify(sorted(byContent(withoutDefaults(runSchema, settings))));
 }
 
