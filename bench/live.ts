@@ -9,8 +9,8 @@
  *     npx tsx bench/live.ts memory [--minutes 10]   the server's memory beside a sweep, with a page open; writes live-memory.svg
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -83,46 +83,135 @@ async function open(browser: Browser, address: string, hash: string): Promise<Pa
   return page;
 }
 
-/** Processor seconds of all that a process started and that is still there. */
-function startedSeconds(pid: number): number {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean);
-  return children.reduce((sum, child) => {
-    try {
-      // Behind the name, in clock ticks: of the program, and of the system for it.
-      const fields = readFileSync(`/proc/${child}/stat`, 'utf8')
-        .replace(/^.*\) /s, '')
-        .split(' ');
-      return sum + (Number(fields[11]) + Number(fields[12])) / 100 + startedSeconds(Number(child));
-    } catch {
-      return sum;
-    }
-  }, 0);
+/** Processor seconds of a process, and of those it started that have ended. */
+function spent(pid: number): { readonly own: number; readonly ended: number } {
+  // Behind the name, in clock ticks: of the program, and of the system for it.
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /s, '')
+    .split(' ')
+    .map(Number);
+  return { own: (fields[11]! + fields[12]!) / 100, ended: (fields[13]! + fields[14]!) / 100 };
 }
 
-/** As a user does: the page of the run that is going on, from its first moments to its end. */
+/** A process and all below it. */
+function below(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return [
+    pid,
+    ...text
+      .split(' ')
+      .filter(Boolean)
+      .flatMap((child) => below(Number(child))),
+  ];
+}
+
+const kinds = ['server', 'commands of the server', 'page', 'painting', 'rest of the browser'] as const;
+type Spending = Readonly<Record<(typeof kinds)[number], number>>;
+
+/** Processor seconds until now of all that shows a run. */
+function spending(server: number): Spending {
+  const found = { server: spent(server).own, 'commands of the server': spent(server).ended, page: 0, painting: 0 };
+  let rest = 0;
+  for (const pid of below(process.pid)) {
+    try {
+      const program = readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+      if (program.includes('--type=renderer')) found.page += spent(pid).own;
+      else if (program.includes('--type=gpu-process')) found.painting += spent(pid).own;
+      else if (/chrom/.test(program)) rest += spent(pid).own;
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  return { ...found, 'rest of the browser': rest };
+}
+
+const less = (a: Spending, b: Spending) =>
+  Object.fromEntries(kinds.map((kind) => [kind, a[kind] - b[kind]])) as never as Spending;
+
+/** Seconds of a run, by the clock and of processors. */
+async function timed(experiment: object, root: string, beside?: () => Promise<void>) {
+  const before = spent(process.pid).ended;
+  const { seconds } = await carryOut(experiment, root, beside);
+  return { seconds, processor: spent(process.pid).ended - before };
+}
+
+interface Took {
+  readonly seconds: number;
+  /** Of the run itself. */
+  readonly processor: number;
+  /** What the others took until the page was complete, and afterwards. */
+  readonly load: Spending;
+  readonly later: Spending;
+}
+
+/** The page of a run that has begun; looked for rarely, since looking takes time as well. */
+async function follow(page: Page, root: string): Promise<void> {
+  let id: string | undefined;
+  do {
+    await sleep(100);
+    id = readdirSync(join(folder, root)).find((name) => existsSync(join(folder, root, name, 'live.jsonl')));
+  } while (id === undefined);
+  await page.evaluate(`location.hash = '#/run/${id}'`);
+  const drawn = `document.querySelector('#network .drawing[data-step]') !== null`;
+  while (!(await page.evaluate(drawn))) await sleep(250);
+}
+
+/**
+ * A run beside nothing; beside a tab without anything on it that is opened meanwhile, which is what a browser takes in any case; with its
+ * page opened meanwhile; and with a page that was left open, which goes from the list to the new run.
+ */
 async function ratio(browser: Browser): Promise<string> {
   const experiment = settings(64, Number(options.epochs));
-  const rows: { readonly without: number; readonly open: number; readonly share: number }[] = [];
-  for (let round = 0; round < Number(options.rounds); round++) {
-    const without = await carryOut(experiment, `without${round}`);
-    const { child, address } = await serve(`open${round}`);
-    let page: Page | undefined;
-    const before = startedSeconds(process.pid);
-    const watched = await carryOut(experiment, `open${round}`, async () => {
-      page = await open(browser, address, 'runs');
-      await page.locator('.runs .name a').click({ timeout: 60_000 });
-      await page.locator('#network .drawing[data-step]').waitFor({ timeout: 60_000 });
+  const newTab = () => browser.newPage({ viewport: { width: 1600, height: 1000 } });
+  async function beside(root: string, way: 'alone' | 'empty tab' | 'page opened' | 'page left open'): Promise<Took> {
+    const { child, address } = await serve(root);
+    const page = way === 'page left open' ? await open(browser, address, 'runs') : undefined;
+    let opened = page;
+    await sleep(1000);
+    const start = spending(child.pid!);
+    let load = start;
+    const took = await timed(experiment, root, async () => {
+      if (way === 'empty tab') {
+        opened = await newTab();
+        await opened.goto('about:blank');
+      } else if (way !== 'alone') {
+        opened ??= await open(browser, address, 'runs');
+        await follow(opened, root);
+      }
+      load = spending(child.pid!);
     });
-    // The run has ended: what is left are the server and the browser.
-    const share = (startedSeconds(process.pid) - before) / (availableParallelism() * watched.seconds);
-    await page!.close();
+    const later = less(spending(child.pid!), load);
+    await opened?.close();
     child.kill();
-    rows.push({ without: without.seconds, open: watched.seconds, share });
-    const told = `server and browser took ${(100 * share).toFixed(1)} % of the processors`;
-    console.error(`without ${without.seconds.toFixed(2)} s, with the page ${watched.seconds.toFixed(2)} s, ${told}`);
+    await ended(child);
+    return { ...took, load: less(load, start), later };
   }
-  const [without, watched] = [median(rows.map((row) => row.without)), median(rows.map((row) => row.open))];
-  return `${without.toFixed(2)} s without, ${watched.toFixed(2)} s with the page open: ${(watched / without).toFixed(3)} times (wanted: at most 1.02)`;
+  const all = { alone: [], 'empty tab': [], 'page opened': [], 'page left open': [] } as Record<
+    Parameters<typeof beside>[1],
+    Took[]
+  >;
+  const ways = Object.entries(all) as [keyof typeof all, Took[]][];
+  for (let round = 0; round < Number(options.rounds); round++) {
+    for (const [way, taken] of ways) taken.push(await beside(`${way} ${round}`, way));
+    console.error(ways.map(([way, taken]) => `${way} ${taken.at(-1)!.seconds.toFixed(2)} s`).join(', '));
+  }
+  const middle = (taken: readonly Took[], of: (took: Took) => number) => median(taken.map(of));
+  const times = ways.map(([way, taken]) => [
+    way,
+    middle(taken, ({ seconds }) => seconds).toFixed(2),
+    (middle(taken, ({ seconds }) => seconds) / middle(all.alone, ({ seconds }) => seconds)).toFixed(3),
+    middle(taken, ({ processor }) => processor).toFixed(2),
+  ]);
+  const split = ways.flatMap(([way, taken]) =>
+    (['load', 'later'] as const).map((part) => [
+      `${way}${part === 'load' ? ', until drawn' : ', then'}`,
+      ...kinds.map((kind) => middle(taken, (took) => took[part][kind]).toFixed(2)),
+    ]),
+  );
+  return [
+    table(['n = 64, mlp', 'seconds', '÷ alone (wanted: at most 1.02)', 'processor seconds of the run'], times),
+    table(['processor seconds of others', ...kinds], split),
+  ].join('\n\n');
 }
 
 async function list(browser: Browser): Promise<string> {

@@ -4,11 +4,13 @@ import { follow, lead } from './engine/briefing.ts';
 import { withComputeTime } from './engine/compute-time.ts';
 import { train } from './engine/engine.ts';
 import type { Event } from './engine/event.ts';
+import { dealtOf } from './engine/feed.ts';
 import { prepare, workersFor } from './engine/prepare.ts';
 import type { Experiment } from './experiment/schema.ts';
 import { machineContext } from './store/context.ts';
 import { EventStore } from './store/database.ts';
 import { LiveLog, writeHistory } from './store/live.ts';
+import { writeDealt } from './store/parts.ts';
 import { createRun, lock, type Run, readContext, refuseResume, rewind, stopFile, writeEnd } from './store/runs.ts';
 import { alone, type World } from './transport/world.ts';
 
@@ -65,6 +67,7 @@ async function* carry(
   if (world.rank > 0) return yield* train(experiment, prepared, { ...engine, ...(await follow(world, experiment)) });
   const { run, backend } = await open(experiment);
   const startedAt = performance.now();
+  writeDealt(run.folder, dealtOf(prepared.dataset, prepared.shares));
   const live = new LiveLog(run.folder);
   await writeHistory(run.folder, run.database);
   const store = await EventStore.open(run.database);

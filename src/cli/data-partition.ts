@@ -3,9 +3,8 @@ import { trainersOf } from '../algorithm/facts.ts';
 import { batchCount } from '../data/batch.ts';
 import type { Classification, Text } from '../data/dataset.ts';
 import { loadData } from '../data/load.ts';
-import { classesOf, classTable, type Shards } from '../data/partition.ts';
 import { textBatchCount } from '../data/text-batch.ts';
-import { feedOf, type Shares, sharesOf } from '../engine/feed.ts';
+import { dealtOf, feedOf, type Shares, sharesOf } from '../engine/feed.ts';
 import { loadExperiment } from '../experiment/experiment.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import { tokensOf } from '../model/models.ts';
@@ -57,17 +56,14 @@ function deviation(counts: readonly (readonly number[])[], { partition }: Experi
 
 function dealtSamples({ data, batch }: Experiment, dataset: Classification, shares: Shares) {
   const dropLast = 'dropLast' in data ? data.dropLast : true;
-  const { labels } = classesOf(dataset);
-  const classes = dataset.task === 'classification' ? dataset.classes : 1;
-  const counts = classTable(labels, classes, shares as Shards);
-  const totals = counts.map(sum);
+  const { counts, totals } = dealtOf(dataset, shares);
   return {
     what: 'samples' as const,
-    classes,
-    counts,
+    classes: counts![0]!.length,
+    counts: counts!,
     totals,
-    skew: skew(counts),
-    shareDeviation: deviation(counts, data),
+    skew: skew(counts!),
+    shareDeviation: deviation(counts!, data),
     batchesPerPass: totals.map((size) => batchCount(size, batch, dropLast)),
   };
 }

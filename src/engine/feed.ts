@@ -4,7 +4,7 @@ import { Random } from '../base/random.ts';
 import { sizeOf } from '../base/shape.ts';
 import { batchCount, batches, fillBatch, pixelBatchOf } from '../data/batch.ts';
 import { type Classification, type Dataset, type Samples, sharedParts } from '../data/dataset.ts';
-import { shardsOf, streamsOf } from '../data/partition.ts';
+import { classesOf, classTable, type Shards, shardsOf, streamsOf } from '../data/partition.ts';
 import { fillTextBatch, textBatchCount } from '../data/text-batch.ts';
 import type { Experiment } from '../experiment/schema.ts';
 import type { Task } from '../model/context.ts';
@@ -60,6 +60,20 @@ export function sharesOf(experiment: Experiment, dataset: Dataset): Shares {
   const replicas = trainersOf(experiment);
   if (dataset.task !== 'language') return sharedParts(shardsOf(dataset, replicas, data.partition, seed, batch));
   return sharedParts(streamsOf(dataset, replicas, data.partition, seed, batch, bpttOf(experiment, dataset)));
+}
+
+/** How much each replica with data has: samples of each class, if there are classes, or tokens. */
+export interface Dealt {
+  /** counts[replica][class] */
+  readonly counts: readonly (readonly number[])[] | null;
+  readonly totals: readonly number[];
+}
+
+export function dealtOf(dataset: Dataset, shares: Shares): Dealt {
+  const totals = shares.map(({ length }) => length);
+  if (dataset.task === 'language') return { counts: null, totals };
+  const classes = dataset.task === 'classification' ? dataset.classes : 1;
+  return { counts: classTable(classesOf(dataset).labels, classes, shares as Shards), totals };
 }
 
 export function feedOf(experiment: Experiment, dataset: Dataset, shares = sharesOf(experiment, dataset)): Feed {

@@ -18,6 +18,7 @@ import { liveNetwork, readNetwork, roundOf, topologiesOf } from '../report/netwo
 import { picturesOf } from '../report/picture.ts';
 import { removeRun } from '../store/house.ts';
 import { type RunList, runningLists } from '../store/lists.ts';
+import { dealtIn } from '../store/parts.ts';
 import { type Run, statusOf, stopFile } from '../store/runs.ts';
 import type { Topology } from '../topology/topology.ts';
 import type { Catalogue, RunRow } from './catalogue.ts';
@@ -177,8 +178,13 @@ export class Api {
     return roundOf(topologies(Math.min(epoch, experiment.epochs - 1)), round);
   }
 
-  /** How many samples of each class every replica has, which takes reading the data: by the command that tells it, once. */
-  #dealt(run: Run): Promise<unknown> {
+  /**
+   * How many samples of each class every replica has. A run of an earlier version did not write it down, which takes reading the data: by
+   * the command that tells it, once.
+   */
+  #dealt(run: Run): unknown {
+    const written = dealtIn(run.folder);
+    if (written !== undefined) return written;
     const { data, replicas, seed, batch } = run.experiment;
     const key = JSON.stringify([data, replicas, seed, batch]);
     let known = this.#shares.get(key);

@@ -91,9 +91,8 @@ export class Jobs {
 
   /** Starts what is next, if it is time; asked again and again. */
   next(): void {
-    if (this.#all.some(({ state }) => state === 'running') || this.#busy()) return;
     const work = this.#all.find(({ state }) => state === 'waiting');
-    if (work === undefined) return;
+    if (work === undefined || this.#all.some(({ state }) => state === 'running') || this.#busy()) return;
     makeFolder(this.#folder);
     const log = openSync(this.#log(work.id), 'a', 0o600);
     try {

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { readLines } from '../metric/live.ts';
+import { sizeOf } from '../store/house.ts';
 import { liveFile } from '../store/live.ts';
 import { type Run, statusOf } from '../store/runs.ts';
 import type { Listed } from './api.ts';
@@ -7,7 +8,7 @@ import type { RunRow } from './catalogue.ts';
 
 /** Streams of one server together. */
 export const mostStreams = 64;
-const [linesMs, listMs] = [300, 1000];
+const lookMs = 1000;
 /** Of the lines that are sent at once. */
 const mostBytes = 2 ** 20;
 
@@ -38,8 +39,10 @@ export class Stream {
   readonly #response: ServerResponse;
   readonly #told: Told;
   readonly #run: Run | undefined;
-  readonly #timers: readonly NodeJS.Timeout[];
+  readonly #timer: NodeJS.Timeout;
   #next: number;
+  /** Until this byte it tells nothing of replicas: of what was before the page asks for a few frames. */
+  readonly #past: number;
   #list = '';
   #rows = new Map<string, string>();
   #gone = false;
@@ -49,16 +52,16 @@ export class Stream {
     this.#told = told;
     this.#run = run;
     this.#next = from;
+    this.#past = run === undefined || from > 0 ? 0 : sizeOf(liveFile(run.folder));
     response.writeHead(200, { 'content-type': 'text/event-stream', connection: 'keep-alive' });
     // How long a browser waits before it comes again.
     response.write('retry: 1000\n\n');
-    this.#lines();
-    this.#changes();
-    this.#timers = [setInterval(() => this.#lines(), linesMs), setInterval(() => this.#changes(), listMs)];
+    this.#look();
+    this.#timer = setInterval(() => this.#look(), lookMs);
   }
 
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
     this.#response.end();
   }
 
@@ -67,8 +70,17 @@ export class Stream {
     return this.#response.writableLength > mostBytes;
   }
 
+  /** All that is new leaves together. */
+  #look(): void {
+    if (this.#full) return;
+    this.#response.cork();
+    this.#lines();
+    this.#changes();
+    this.#response.uncork();
+  }
+
   #lines(): void {
-    if (this.#run === undefined || this.#full) return;
+    if (this.#run === undefined) return;
     const found = readLines(liveFile(this.#run.folder), this.#next, mostBytes);
     if (found === undefined) {
       if (!this.#gone && statusOf(this.#run) !== 'running') this.#send('ended', '{}', 0);
@@ -77,12 +89,13 @@ export class Stream {
     }
     this.#gone = false;
     if (found.next < this.#next) this.#send('anew', '{}', 0);
+    const past = this.#next < this.#past;
+    const lines = found.lines.filter((line) => isWhole(line) && !(past && line.startsWith(aboutReplicas)));
     this.#next = found.next;
-    if (found.lines.length > 0) this.#send('lines', `[${found.lines.filter(isWhole).join()}]`, this.#next);
+    if (lines.length > 0) this.#send('lines', `[${lines.join()}]`, this.#next);
   }
 
   #changes(): void {
-    if (this.#full) return;
     const { runs, ...rest } = this.#told.list();
     const rows = new Map(runs.map((row) => [row.id, textOf(row)]));
     const changed = [...rows].flatMap(([id, text]) => (text === this.#rows.get(id) ? [] : [text]));
@@ -98,6 +111,8 @@ export class Stream {
     this.#response.write(`id: ${id}\nevent: ${event}\ndata: ${data}\n\n`);
   }
 }
+
+const aboutReplicas = '{"type":"replicas"';
 
 function isWhole(line: string): boolean {
   try {

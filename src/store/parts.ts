@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { parseJson, readText, writeWhole } from '../base/file.ts';
 import { type DeepReadonly, problemsOf } from '../base/schema.ts';
+import type { Dealt } from '../engine/feed.ts';
 import { type Experiment, runSchema } from '../experiment/schema.ts';
 import { contextSchema, type MachineContext, runFormat } from './context.ts';
 
@@ -53,6 +54,21 @@ export function experimentIn(folder: string): Experiment {
   contextIn(folder);
   return readPart(folder, 'experiment.json', runSchema);
 }
+
+/** What each replica learns from; told when the run begins, since the data may not be there later. */
+const dealtSchema = z.object({ counts: z.array(z.array(whole)).nullable(), totals: z.array(whole) });
+
+/** More numbers than these are not kept. */
+const mostCounts = 2 ** 20;
+
+export function writeDealt(folder: string, { counts, totals }: Dealt): void {
+  const few = totals.length * (counts?.[0]?.length ?? 0) <= mostCounts;
+  writeWhole(join(folder, 'dealt.json'), `${JSON.stringify({ counts: few ? counts : null, totals })}\n`);
+}
+
+/** Undefined of runs of earlier versions. */
+export const dealtIn = (folder: string): Dealt | undefined =>
+  existsSync(join(folder, 'dealt.json')) ? readPart(folder, 'dealt.json', dealtSchema) : undefined;
 
 export const resultIn = (folder: string): Result | undefined =>
   existsSync(join(folder, 'result.json')) ? readPart(folder, 'result.json', resultSchema) : undefined;

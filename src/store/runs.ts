@@ -17,7 +17,7 @@ import { contextIn, experimentIn, type Result, resultIn, writePart } from './par
 export type Status = EndEvent['status'] | 'running' | 'interrupted';
 
 /**
- * A run's folder: experiment.json (resolved), context.json (machine), events.duckdb, checkpoints/, files/ (copies of topology files, modules and models,
+ * A run's folder: experiment.json (resolved), context.json (machine), dealt.json (who has which data), events.duckdb, checkpoints/, files/ (copies of topology files, modules and models,
  * by SHA-256), and result.json when it has ended. While it is written there are `lock`, which names the process that does, and live.jsonl.
  */
 export interface Run {

@@ -33,6 +33,7 @@ describe('a run', () => {
     expect(readdirSync(join(folder, 'runs', summary.id)).sort()).toEqual([
       'checkpoints',
       'context.json',
+      'dealt.json',
       'events.duckdb',
       'experiment.json',
       'result.json',

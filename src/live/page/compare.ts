@@ -9,9 +9,9 @@ import type { Estimate, Observation, Report, RunReport } from '../../report/repo
 import { finalOf, mergedOf, scoreIn } from '../../report/score.ts';
 import { addressOf, choose, here } from './address.ts';
 import { type Listed, read } from './ask.ts';
-import { Budget } from './budget.ts';
 import { Figures, theme } from './figures.ts';
 import { RunPicker } from './picker.ts';
+import { Pulse } from './pulse.ts';
 import { renew } from './renew.ts';
 import { meter } from './row.ts';
 
@@ -162,7 +162,8 @@ export class CompareView {
   readonly #picker = new RunPicker((ids) => {
     choose({ runs: ids.join(',') });
     this.#shown = '';
-    if (this.#listed !== undefined) this.list(this.#listed);
+    if (this.#listed !== undefined) this.#picker.show(this.#listed.runs, this.#ids());
+    this.#pulse.hurry();
   });
   readonly #scale = make('div', { className: 'controls' });
   readonly #head = make('div', {});
@@ -172,8 +173,7 @@ export class CompareView {
   #listed: Listed | undefined;
   #data: PageData | undefined;
   #shown = '';
-  #waiting: ReturnType<typeof setTimeout> | undefined;
-  readonly #budget = new Budget();
+  readonly #pulse = new Pulse(() => this.#update().catch((error) => this.#say(String(error.message))));
 
   constructor() {
     this.element.append(
@@ -190,24 +190,12 @@ export class CompareView {
   list(listed: Listed): void {
     this.#listed = listed;
     this.#picker.show(listed.runs, this.#ids());
-    this.#plan();
+    this.#pulse.ask();
   }
 
   #ids(): string[] {
     const known = new Set(this.#listed?.runs.map(({ id }) => id));
     return (here().chosen.get('runs') ?? '').split(',').filter((id) => known.has(id));
-  }
-
-  /** Now, or as soon as drawing again is worth it. */
-  #plan(): void {
-    if (this.#waiting !== undefined) return;
-    this.#waiting = setTimeout(
-      () => {
-        this.#waiting = undefined;
-        this.#update().catch((error) => this.#say(String(error.message)));
-      },
-      this.#shown === '' ? 0 : this.#budget.rest,
-    );
   }
 
   async #update(): Promise<void> {
@@ -218,12 +206,10 @@ export class CompareView {
       return this.#say(
         'Those that differ in nothing but their seed become one curve with a band. Runs that are going on are followed.',
       );
-    const start = performance.now();
     const data = await read<PageData>('report', { runs: ids.join(',') });
     this.#shown = now;
     this.#data = data;
     this.#draw();
-    this.#budget.spend(performance.now() - start);
   }
 
   /** The comparison that is looked at: runs of other scales and tasks are compared by themselves. */
@@ -289,7 +275,7 @@ export class CompareView {
   }
 
   close(): void {
-    clearTimeout(this.#waiting);
+    this.#pulse.close();
     this.#first.close();
     this.#rest.close();
   }

@@ -2,6 +2,7 @@ import { type Choices, defaults, type Figure, groupsOf, type PageData, type View
 import { dark, light } from '../../report/figure/theme.ts';
 import { controls, make } from '../../report/page/controls.ts';
 import { choose, here } from './address.ts';
+import { widthOf } from './width.ts';
 
 export const theme = () => (document.documentElement.dataset.theme === 'dark' ? dark : light);
 
@@ -21,7 +22,7 @@ function chosen(figure: Figure, view: View): Choices {
 export const captionOf = ({ caption }: Pick<Figure, 'caption'>) =>
   make('details', { className: 'caption' }, make('summary', {}, 'How to read this'), make('figcaption', {}, caption));
 
-/** Figures of a report that changes: those on the screen are drawn anew, no more often than they are worth. */
+/** Figures of a report that changes: those on the screen are drawn anew. */
 export class Figures {
   readonly element = make('div', { className: 'figures' });
   readonly #places: { readonly figure: Figure; readonly place: HTMLElement; seen: boolean; stale: boolean }[];
@@ -29,18 +30,15 @@ export class Figures {
   #view: View | undefined;
 
   constructor(figures: readonly Figure[]) {
-    this.#watch = new IntersectionObserver(
-      (entries) => {
-        for (const { target, isIntersecting } of entries) {
-          const place = this.#places.find((each) => each.place === target)!;
-          place.seen = isIntersecting;
-          if (!isIntersecting || !place.stale || this.#view === undefined) continue;
-          this.#draw(place.figure, place.place);
-          place.stale = false;
-        }
-      },
-      { rootMargin: '200px' },
-    );
+    this.#watch = new IntersectionObserver((entries) => {
+      for (const { target, isIntersecting } of entries) {
+        const place = this.#places.find((each) => each.place === target)!;
+        place.seen = isIntersecting;
+        if (!isIntersecting || !place.stale || this.#view === undefined) continue;
+        this.#draw(place.figure, place.place);
+        place.stale = false;
+      }
+    });
     this.#places = figures.map((figure) => {
       const place = make(
         'figure',
@@ -87,8 +85,8 @@ export class Figures {
       this.#draw(figure, place);
     });
     const start = performance.now();
-    const width = Math.max(280, Math.floor(drawing.clientWidth));
-    const svg = figure.draw(view, choices, { document, width, theme: theme(), still: false });
+    const look = { document, width: widthOf(drawing), theme: theme(), still: false };
+    const svg = figure.draw(view, choices, look);
     drawing.replaceChildren(svg as unknown as Node);
     drawing.dataset.ms = (performance.now() - start).toFixed(1);
   }

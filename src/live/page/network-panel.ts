@@ -5,10 +5,10 @@ import { make } from '../../report/page/controls.ts';
 import type { NetworkReport, ReplicaFrame } from '../../report/report.ts';
 import type { LiveLine } from '../../store/live.ts';
 import { choose, here } from './address.ts';
-import { Budget } from './budget.ts';
 import { captionOf, theme } from './figures.ts';
 import { FrameLog, type ShownTensor } from './frames.ts';
 import { ReplicaPanel } from './replica-panel.ts';
+import { widthOf } from './width.ts';
 
 /** The network as it is now: follows the newest round until the reader goes back in time. */
 export class NetworkPanel {
@@ -26,12 +26,11 @@ export class NetworkPanel {
   readonly #empty = make('p', { className: 'empty' }, 'Nothing was recorded yet.');
   readonly #both: HTMLElement;
   #shown: readonly [ReplicaFrame, ReturnType<typeof quantityOf>] | undefined;
-  #due = false;
-  readonly #budget = new Budget();
 
-  constructor(id: string, experiment: Experiment) {
+  /** `changed` is called when there is something new to draw. */
+  constructor(id: string, experiment: Experiment, changed: () => void) {
     this.#experiment = experiment;
-    this.#log = new FrameLog(id, experiment, () => this.#soon());
+    this.#log = new FrameLog(id, experiment, changed);
     this.#replica = new ReplicaPanel(id, (replica) => this.select(replica));
     this.#number.max = String(experiment.replicas - 1);
     this.#number.setAttribute('aria-label', 'Replica');
@@ -111,23 +110,6 @@ export class NetworkPanel {
     this.#log.take(lines);
   }
 
-  /** What comes by itself is drawn as often as it is worth. */
-  #soon(): void {
-    if (this.#due) return;
-    this.#due = true;
-    setTimeout(
-      () =>
-        requestAnimationFrame(() => {
-          this.#due = false;
-          const start = performance.now();
-          this.draw();
-          // After the browser has painted it.
-          setTimeout(() => this.#budget.spend(performance.now() - start));
-        }),
-      this.#budget.rest,
-    );
-  }
-
   draw(): void {
     const { frames, tensors } = this.#log;
     this.#both.hidden = frames.length === 0;
@@ -149,8 +131,7 @@ export class NetworkPanel {
     this.#worst.hidden = !isPicked;
     this.#shown = [frame, quantity];
     const round = this.#log.roundIn(frame);
-    const width = Math.max(280, Math.floor(this.#drawing.clientWidth));
-    const look = { document, width, theme: theme(), still: false };
+    const look = { document, width: widthOf(this.#drawing), theme: theme(), still: false };
     const run = { tensors, experiment: this.#experiment };
     this.#drawing.replaceChildren(drawNetworkFrame(frame, round, run, colour, look, selected) as unknown as Node);
     this.#drawing.dataset.step = String(frame.step);

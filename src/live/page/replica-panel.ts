@@ -5,6 +5,8 @@ import type { NetworkRound, ReplicaFrame } from '../../report/report.ts';
 import { read } from './ask.ts';
 import { theme } from './figures.ts';
 import { allOf, type DealtShares, type Placing, reasons } from './reasons.ts';
+import { renew } from './renew.ts';
+import { widthOf } from './width.ts';
 
 const nothing: DealtShares = { counts: null, totals: null };
 /** More of those it hears are only counted. */
@@ -53,7 +55,6 @@ export class ReplicaPanel {
   #dealt: DealtShares | undefined;
   #asked = false;
   #looked: Looked | undefined;
-  #told = '';
 
   constructor(id: string, select: (replica: number) => void) {
     this.#id = id;
@@ -83,37 +84,31 @@ export class ReplicaPanel {
     const { replica, picked, frame, round, frames, quantity } = looked;
     const { table, why, neighbours, behind, own } = reasons(frames, frame, round, replica, this.#dealt ?? nothing);
     const asks = behind ? ': why is it behind?' : '';
-    this.#title.textContent = picked
+    const title = picked
       ? `Replica ${replica}${asks}`
       : quantity.scores || alike(quantity.of(frame) ?? [])
         ? `Replica ${replica} ${behind ? 'is furthest behind. Why?' : 'beside the others'}`
         : `Replica ${replica} has the ${extremeOf(quantity)}${asks}`;
-    const reading = this.#dealt === undefined ? [make('li', { className: 'muted' }, 'Looking at its data…')] : [];
-    this.#why.replaceChildren(...why.map((line) => make('li', {}, line)), ...reading);
-    this.#table.replaceChildren(tableOf(table, replica));
-    this.#tellHears(neighbours);
-    const look = (place: HTMLElement) => ({
-      document,
-      width: Math.max(240, Math.floor(place.clientWidth)),
-      theme: theme(),
-      still: false,
-    });
-    this.#course.replaceChildren(
-      drawCourse(frames, quantity, replica, frame.step, look(this.#course)) as unknown as Node,
-    );
+    renew(this.#title, title, () => [title]);
+    const reading = this.#dealt === undefined;
+    renew(this.#why, JSON.stringify([why, reading]), () => [
+      ...why.map((line) => make('li', {}, line)),
+      ...(reading ? [make('li', { className: 'muted' }, 'Looking at its data…')] : []),
+    ]);
+    renew(this.#table, JSON.stringify([table, replica]), () => [tableOf(table, replica)]);
+    renew(this.#hears, neighbours.join(), () => this.#told(neighbours));
     const known = own !== undefined && own.length > 1;
-    this.#shares.hidden = this.#sharesTitle.hidden = !known;
-    const shown = `${replica} ${theme().name} ${this.#shares.clientWidth}`;
-    if (!known || this.#shares.dataset.shown === shown) return;
-    this.#shares.dataset.shown = shown;
-    this.#shares.replaceChildren(drawShares(own, allOf(this.#dealt!.counts!), look(this.#shares)) as unknown as Node);
+    if (this.#shares.hidden === known) this.#shares.hidden = this.#sharesTitle.hidden = !known;
+    const look = { document, width: widthOf(this.#course, 240), theme: theme(), still: false };
+    const at = `${replica} ${look.theme.name} ${look.width}`;
+    renew(this.#course, `${at} ${frames.length} ${frame.step} ${quantity.label}`, () => [
+      drawCourse(frames, quantity, replica, frame.step, look) as unknown as Node,
+    ]);
+    if (known) renew(this.#shares, at, () => [drawShares(own, allOf(this.#dealt!.counts!), look) as unknown as Node]);
   }
 
-  /** Left alone while nothing changes, with its focus. */
-  #tellHears(neighbours: readonly number[]): void {
-    const text = neighbours.join();
-    if (text === this.#told && this.#hears.childNodes.length > 0) return;
-    this.#told = text;
+  /** Whom it hears. */
+  #told(neighbours: readonly number[]): (Node | string)[] {
     const links = neighbours.slice(0, mostNamed).map((i) => {
       const button = make('button', { type: 'button', className: 'link' }, String(i));
       button.setAttribute('aria-label', `Look at replica ${i}`);
@@ -121,10 +116,6 @@ export class ReplicaPanel {
       return button;
     });
     const more = neighbours.length > mostNamed ? [` and ${neighbours.length - mostNamed} more`] : [];
-    this.#hears.replaceChildren(
-      neighbours.length === 0 ? 'It hears nobody in this round.' : 'Hears in this round: ',
-      ...links,
-      ...more,
-    );
+    return [neighbours.length === 0 ? 'It hears nobody in this round.' : 'Hears in this round: ', ...links, ...more];
   }
 }

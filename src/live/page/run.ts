@@ -8,9 +8,10 @@ import type { LiveLine } from '../../store/live.ts';
 import type { RunRow } from '../catalogue.ts';
 import { addressOf } from './address.ts';
 import { type Listed, read } from './ask.ts';
-import { Budget } from './budget.ts';
 import { Figures } from './figures.ts';
 import { NetworkPanel } from './network-panel.ts';
+import { Pulse } from './pulse.ts';
+import { renew } from './renew.ts';
 import { action, badge, bar, deleteAll, shareDone, steer, timeText, whenText } from './row.ts';
 import { Tiles } from './tiles.ts';
 
@@ -28,7 +29,10 @@ function awayText({ step, left, returned, away }: Extract<LiveLine, { type: 'pre
 export class RunView {
   readonly element = make('section', {});
   readonly #id: string;
-  readonly #head = make('div', { className: 'head' });
+  readonly #title = make('div', { className: 'title' });
+  readonly #lead = make('p', { className: 'lead' });
+  readonly #progress = make('div', { className: 'progress' });
+  readonly #reason = make('p', { className: 'bad' });
   readonly #tiles = new Tiles();
   readonly #lost = make('ul', { className: 'lost', hidden: true });
   readonly #away = make('p', {});
@@ -36,20 +40,23 @@ export class RunView {
   readonly #figures = new Figures(shown.map((id) => figures.find((figure) => figure.id === id)!));
   readonly #settings = make('details', { className: 'card settings' }, make('summary', {}, 'Settings'));
   readonly #losses = new Map<string, string>();
+  readonly #pulse = new Pulse(() =>
+    this.#update().catch((error) => {
+      if (!this.#complete) this.#place.replaceChildren(make('p', { className: 'card' }, error.message));
+    }),
+  );
   #panel: NetworkPanel | undefined;
-  /** Lines that came before what was recorded earlier. */
+  /** Whether the panel has what was recorded before. */
+  #complete = false;
+  /** Lines that came before it had. */
   #early: LiveLine[] = [];
-  #ready = false;
-  #row = '';
-  #stale = true;
-  #status = '';
-  #waiting: ReturnType<typeof setTimeout> | undefined;
-  readonly #budget = new Budget();
+  #row: RunRow | undefined;
+  #readOnly = false;
 
   constructor(id: string) {
     this.#id = id;
     this.element.append(
-      this.#head,
+      make('div', { className: 'head' }, this.#title, this.#lead, this.#progress, this.#reason),
       this.#lost,
       this.#away,
       this.#tiles.element,
@@ -57,60 +64,74 @@ export class RunView {
       this.#figures.element,
       this.#settings,
     );
-    void this.#open().catch((error) => this.#place.replaceChildren(make('p', { className: 'card' }, error.message)));
+    this.#pulse.ask();
   }
 
-  async #open(): Promise<void> {
-    const experiment = await read<Experiment>('settings', { run: this.#id });
-    this.#panel = new NetworkPanel(this.#id, experiment);
-    this.#place.replaceChildren(this.#panel.element);
-    await this.#history();
-    this.#ready = true;
-    this.#panel.take(this.#early);
-    this.#early = [];
-    const { yaml } = await read<{ yaml: string }>('recipe', { run: this.#id });
+  /** All of the view, in one go. */
+  async #update(): Promise<void> {
+    const panel = this.#panel ?? (await this.#open());
+    // Without the replicas step by step, which the network has of its own.
+    const asked = read<PageData>('report', { runs: this.#id, frames: 'no' }).catch(() => undefined);
+    const before = this.#complete
+      ? undefined
+      : await read<{ network: NetworkReport | null }>('network', { run: this.#id });
+    const data = await asked;
+    if (before !== undefined) {
+      panel.history(before.network, data?.report.runs[0]?.tensors ?? []);
+      this.#complete = true;
+      panel.take(this.#early);
+      this.#early = [];
+    }
+    if (!panel.element.isConnected) this.#place.replaceChildren(panel.element);
+    this.#tellRow();
+    if (data !== undefined) {
+      this.#tiles.show(data.report.runs[0]!);
+      this.#figures.show(data);
+    }
+    panel.draw();
+  }
+
+  async #open(): Promise<NetworkPanel> {
+    const query = { run: this.#id };
+    const [experiment, { yaml }] = await Promise.all([
+      read<Experiment>('settings', query),
+      read<{ yaml: string }>('recipe', query),
+    ]);
+    this.#panel = new NetworkPanel(this.#id, experiment, () => this.#pulse.ask());
     this.#settings.append(
       make('p', { className: 'hint' }, 'All that differs from the defaults.'),
       make('pre', {}, yaml),
     );
+    return this.#panel;
   }
 
-  async #history(): Promise<void> {
-    const [{ network }, data] = await Promise.all([
-      read<{ network: NetworkReport | null }>('network', { run: this.#id }),
-      this.#report().catch(() => undefined),
-    ]);
-    this.#panel!.history(network, data?.report.runs[0]?.tensors ?? []);
-    if (data !== undefined) this.#show(data);
-  }
-
-  /** Without the replicas step by step, which the network has of its own. */
-  #report(): Promise<PageData> {
-    return read<PageData>('report', { runs: this.#id, frames: 'no' });
-  }
-
-  list({ runs, readOnly }: Listed) {
+  list({ runs, readOnly }: Listed): void {
     const row = runs.find((each) => each.id === this.#id);
-    if (row === undefined)
-      return this.#head.replaceChildren(
+    const before = this.#row;
+    this.#readOnly = readOnly;
+    this.#row = row;
+    if (row === undefined) {
+      const gone = 'This run is not there (any more). ';
+      renew(this.#title, gone, () => [
         make('h1', {}, this.#id),
-        make('p', {}, 'This run is not there (any more). ', make('a', { href: '#/runs' }, 'All runs')),
-      );
-    const text = JSON.stringify(row);
-    if (text === this.#row) return;
-    this.#row = text;
-    this.#tellHead(row, readOnly);
-    if (this.#status === 'running' && row.status !== 'running') void this.#history().catch(() => {});
-    this.#status = row.status;
-    this.#stale = true;
-    this.#plan();
+        make('p', {}, gone, make('a', { href: '#/runs' }, 'All runs')),
+      ]);
+      for (const place of [this.#lead, this.#progress, this.#reason]) renew(place, '', () => []);
+    } else if (row.status !== before?.status || row.stopping !== before.stopping) {
+      this.#tellRow();
+      // What it was is in its database now.
+      if (before?.status === 'running') this.#complete = false;
+      this.#pulse.hurry();
+    } else if (JSON.stringify(row) !== JSON.stringify(before)) this.#pulse.ask();
   }
 
-  #tellHead(row: RunRow, readOnly: boolean): void {
-    const focused = this.#head.contains(document.activeElement) ? document.activeElement?.textContent : undefined;
-    const of = row.steps === null ? '' : ` of ${number(row.steps)}`;
-    const share = `, ${Math.floor(100 * shareDone(row))} %`;
-    const done = row.status === 'complete' ? `${number(row.step)} steps` : `step ${number(row.step)}${of}${share}`;
+  /** Where it stands and what can be done with it. */
+  #tellRow(): void {
+    const row = this.#row;
+    if (row === undefined) return;
+    const { name, status, stopping, steps, step, reason } = row;
+    const readOnly = this.#readOnly;
+    renew(this.#title, JSON.stringify([name, status, stopping, readOnly]), () => this.#titleOf(row));
     const facts = [
       row.task,
       row.topology,
@@ -120,47 +141,44 @@ export class RunView {
       `started ${whenText(row.startedAt)}`,
       ...(row.host === null ? [] : [`on ${row.host}`]),
       row.id,
-    ];
+    ].join(' · ');
+    renew(this.#lead, facts, () => [facts]);
+    const of = steps === null ? '' : ` of ${number(steps)}`;
+    const share = `, ${Math.floor(100 * shareDone(row))} %`;
+    const done = status === 'complete' ? `${number(step)} steps` : `step ${number(step)}${of}${share}`;
+    const told = [done, timeText(row)].filter(Boolean).join(', ');
+    renew(this.#progress, `${status} ${told}`, () => [
+      ...(status === 'complete' ? [] : [bar(row)]),
+      make('span', {}, told),
+    ]);
+    renew(this.#reason, reason ?? '', () => [reason ?? '']);
+  }
+
+  #titleOf(row: RunRow): Node[] {
+    const readOnly = this.#readOnly;
     const remove = action('Delete…', () => deleteAll([row]).then((gone) => gone && (location.hash = '#/runs')));
-    this.#head.replaceChildren(
+    const link = (view: string, key: string, text: string) =>
+      make('a', { className: 'plain', href: addressOf(view, '', { [key]: this.#id }) }, text);
+    return [
+      make('h1', {}, row.name, ' ', badge(row)),
       make(
         'div',
-        { className: 'title' },
-        make('h1', {}, row.name, ' ', badge(row)),
-        make(
-          'div',
-          { className: 'tools' },
-          ...steer(row, readOnly),
-          make('a', { className: 'plain', href: addressOf('compare', '', { runs: this.#id }) }, 'Compare with others'),
-          ...(readOnly
-            ? []
-            : [
-                make('a', { className: 'plain', href: addressOf('start', '', { run: this.#id }) }, 'Start a variation'),
-              ]),
-          ...(readOnly || row.status === 'running' ? [] : [remove]),
-        ),
+        { className: 'tools' },
+        ...steer(row, readOnly),
+        link('compare', 'runs', 'Compare with others'),
+        ...(readOnly ? [] : [link('start', 'run', 'Start a variation')]),
+        ...(readOnly || row.status === 'running' ? [] : [remove]),
       ),
-      make('p', { className: 'lead' }, facts.join(' · ')),
-      make(
-        'div',
-        { className: 'progress' },
-        ...(row.status === 'complete' ? [] : [bar(row)]),
-        make('span', {}, [done, timeText(row)].filter(Boolean).join(', ')),
-      ),
-      ...(row.reason === null ? [] : [make('p', { className: 'bad' }, row.reason)]),
-    );
-    for (const each of this.#head.querySelectorAll<HTMLElement>('a,button'))
-      if (focused !== undefined && each.textContent === focused) each.focus();
+    ];
   }
 
   lines(lines: readonly LiveLine[]): void {
     this.#tellLost(lines);
     const presence = lines.findLast((line) => line.type === 'presence');
     if (presence !== undefined) this.#away.textContent = awayText(presence);
-    if (this.#ready) this.#panel!.take(lines);
+    if (this.#complete) this.#panel!.take(lines);
     else this.#early.push(...lines);
-    this.#stale = true;
-    this.#plan();
+    this.#pulse.ask();
   }
 
   /** Each once, however often it is told; those who resume are all there. */
@@ -172,32 +190,11 @@ export class RunView {
       const who = replicas.length === 1 ? `replica ${replicas[0]}` : `replicas ${replicas.join(', ')}`;
       this.#losses.set(`${rank} ${step}`, `Rank ${rank} with ${who} was lost in step ${number(step + 1)}.`);
     }
-    this.#lost.hidden = this.#losses.size === 0;
-    this.#lost.replaceChildren(...[...this.#losses.values()].map((text) => make('li', {}, text)));
-  }
-
-  #plan(): void {
-    if (this.#waiting !== undefined || !this.#stale) return;
-    this.#waiting = setTimeout(
-      async () => {
-        this.#waiting = undefined;
-        this.#stale = false;
-        // With what it takes the server.
-        const start = performance.now();
-        await this.#report().then(
-          (data) => this.#show(data),
-          () => {},
-        );
-        this.#budget.spend(performance.now() - start);
-        this.#plan();
-      },
-      Math.max(1000, this.#budget.rest),
-    );
-  }
-
-  #show(data: PageData): void {
-    this.#tiles.show(data.report.runs[0]!);
-    this.#figures.show(data);
+    const told = [...this.#losses.values()];
+    renew(this.#lost, told.join('\n'), () => {
+      this.#lost.hidden = told.length === 0;
+      return told.map((text) => make('li', {}, text));
+    });
   }
 
   redraw(): void {
@@ -206,7 +203,7 @@ export class RunView {
   }
 
   close(): void {
-    clearTimeout(this.#waiting);
+    this.#pulse.close();
     this.#figures.close();
   }
 }

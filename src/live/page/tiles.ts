@@ -79,6 +79,8 @@ export class Tiles {
       this.#shown.set(tile.name, { text, element });
       return element;
     });
-    this.element.replaceChildren(...tiles);
+    const before = this.element.children;
+    if (before.length !== tiles.length || tiles.some((tile, i) => tile !== before[i]))
+      this.element.replaceChildren(...tiles);
   }
 }
