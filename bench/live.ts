@@ -2,7 +2,8 @@
  * What the live page costs and how fast it is, in headless Chromium on this machine.
  *
  *     npm run build
- *     npx tsx bench/live.ts ratio [--rounds 5]      a run's time with the page open ÷ without, in turns
+ *     npx tsx bench/live.ts ratio [--rounds 5] [--epochs 40] [--ways 'alone,page left open']
+ *                                                   a run's time with the page open ÷ without, in turns; where the time goes
  *     npx tsx bench/live.ts list [--runs 200]       from opening the page to the last of so many stored runs
  *     npx tsx bench/live.ts redraw                  milliseconds of one redraw, figure by figure, at 64 and 1008 replicas
  *     npx tsx bench/live.ts cost                    share of a run's step time that live.jsonl takes, at 64 and 1008 replicas
@@ -29,6 +30,7 @@ const { values: options, positionals } = parseArgs({
     runs: { type: 'string', default: '200' },
     minutes: { type: 'string', default: '10' },
     epochs: { type: 'string', default: '40' },
+    ways: { type: 'string', default: 'alone,empty tab,page opened,page left open' },
   },
 });
 const main = fileURLToPath(new URL('../dist/cli/main.js', import.meta.url));
@@ -144,6 +146,8 @@ interface Took {
   readonly later: Spending;
 }
 
+type Way = 'alone' | 'empty tab' | 'page opened' | 'page left open';
+
 /** The page of a run that has begun; looked for rarely, since looking takes time as well. */
 async function follow(page: Page, root: string): Promise<void> {
   let id: string | undefined;
@@ -163,7 +167,7 @@ async function follow(page: Page, root: string): Promise<void> {
 async function ratio(browser: Browser): Promise<string> {
   const experiment = settings(64, Number(options.epochs));
   const newTab = () => browser.newPage({ viewport: { width: 1600, height: 1000 } });
-  async function beside(root: string, way: 'alone' | 'empty tab' | 'page opened' | 'page left open'): Promise<Took> {
+  async function beside(root: string, way: Way): Promise<Took> {
     const { child, address } = await serve(root);
     const page = way === 'page left open' ? await open(browser, address, 'runs') : undefined;
     let opened = page;
@@ -186,11 +190,7 @@ async function ratio(browser: Browser): Promise<string> {
     await ended(child);
     return { ...took, load: less(load, start), later };
   }
-  const all = { alone: [], 'empty tab': [], 'page opened': [], 'page left open': [] } as Record<
-    Parameters<typeof beside>[1],
-    Took[]
-  >;
-  const ways = Object.entries(all) as [keyof typeof all, Took[]][];
+  const ways = options.ways.split(',').map((way): [Way, Took[]] => [way as Way, []]);
   for (let round = 0; round < Number(options.rounds); round++) {
     for (const [way, taken] of ways) taken.push(await beside(`${way} ${round}`, way));
     console.error(ways.map(([way, taken]) => `${way} ${taken.at(-1)!.seconds.toFixed(2)} s`).join(', '));
@@ -199,7 +199,7 @@ async function ratio(browser: Browser): Promise<string> {
   const times = ways.map(([way, taken]) => [
     way,
     middle(taken, ({ seconds }) => seconds).toFixed(2),
-    (middle(taken, ({ seconds }) => seconds) / middle(all.alone, ({ seconds }) => seconds)).toFixed(3),
+    (middle(taken, ({ seconds }) => seconds) / middle(ways[0]![1], ({ seconds }) => seconds)).toFixed(3),
     middle(taken, ({ processor }) => processor).toFixed(2),
   ]);
   const split = ways.flatMap(([way, taken]) =>

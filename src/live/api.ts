@@ -156,7 +156,7 @@ export class Api {
     if (known?.stamp === stamp) return known.data;
     const data = buildReport(runs, { mixed: true, frames, live: (folder) => this.#live(folder) }).then((report) => ({
       report,
-      pictures: picturesOf(report),
+      pictures: frames ? picturesOf(report) : [],
     }));
     keep(this.#reports, key, { stamp, data }, 8);
     data.catch(() => this.#reports.delete(key));

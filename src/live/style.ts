@@ -1,5 +1,6 @@
 /** Of the live page, over that of reports: denser, since it is looked at for long. */
 export const liveStyle = `
+:root{--edge:#858f99}:root[data-theme=dark]{--edge:#6b7682}
 body{font-size:15px;line-height:1.5}
 main{max-width:1720px}
 .top{position:sticky;top:0;z-index:6;background:var(--background);border-bottom:1px solid var(--line)}
@@ -20,7 +21,8 @@ h2{font-size:1.15rem;margin:1.6em 0 .6em}
 .tools .hint{margin:0}
 .check-label{display:inline-flex;align-items:center;gap:.35rem;cursor:pointer}
 input[type=checkbox]{accent-color:var(--accent)}
-input[type=search],input[type=number],textarea{font:inherit;font-size:.9rem;color:var(--ink);background:var(--background);border:1px solid var(--line);border-radius:8px;padding:.22rem .6rem}
+input[type=search],input[type=number],textarea{font:inherit;font-size:.9rem;color:var(--ink);background:var(--background);border:1px solid var(--edge);border-radius:8px;padding:.22rem .6rem}
+select{border-color:var(--edge)}
 input[type=search]{width:min(100%,19rem)}
 input[type=number]{width:5.2em;font-size:.84rem;padding:.12rem .4rem}
 .button,.primary{display:inline-block;text-decoration:none;font-size:.84rem;background:var(--accent);color:var(--background);border:1px solid var(--accent);border-radius:8px;padding:.18rem .8rem}
@@ -78,6 +80,7 @@ button.unfold{color:var(--muted);font-size:.78rem;font-weight:400;line-height:1.
 .progress{display:flex;flex-wrap:wrap;align-items:center;gap:.2rem .8rem;font-size:.86rem;font-variant-numeric:tabular-nums}
 .progress .meter{width:min(360px,60vw);height:.5rem}
 .lost{color:var(--bad);margin:.5rem 0;padding-left:1.2rem;font-size:.9rem}
+.faults{margin:.3rem 0 0;font-size:.86rem;color:var(--muted)}
 .tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(136px,1fr));gap:8px;margin:.8rem 0}
 .tile{background:var(--background);border:1px solid var(--line);border-radius:10px;padding:.4rem .7rem .3rem;min-width:0;display:flex;flex-direction:column}
 .tile small{display:block;color:var(--muted);font-size:.76rem;line-height:1.35}
@@ -146,7 +149,7 @@ kbd{font:.85em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;border:1px s
 @media (max-width:1150px){.runs .task{display:none}}
 @media (max-width:900px){.runs .started{display:none}.chosen{margin-left:0}}
 @media (max-width:700px){
-.top>div{gap:.2rem .8rem}.top nav{gap:.7rem}#now{font-size:.76rem}
+.top>div{gap:.2rem .7rem}.top nav{gap:.6rem}#now{font-size:.76rem;order:1}#link{order:2}
 body{font-size:14px}
 .runs thead{display:none}
 .runs,.runs tbody{display:block}

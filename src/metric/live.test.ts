@@ -147,6 +147,26 @@ describe('the live file', () => {
     expect(count('replicas')).toBeLessThan(600 * (1 + Math.log(10)) + 10);
   });
 
+  it('tells how many messages were lost or late until now, once some were', () => {
+    const links = (at: number, lost: number[]): Event => ({
+      type: 'links',
+      step: at,
+      epoch: 0,
+      source: [0, 1],
+      replica: [1, 0],
+      bytes: [8, 8],
+      messages: [10, 10],
+      lost,
+      late: [0, lost[0]!],
+      busyNs: [1, 1],
+    });
+    write([start, step(0), links(1, [0, 0]), step(1), links(2, [2, 1]), step(2), links(3, [1, 0])], 10);
+    expect(written().filter(({ type }) => type === 'messages')).toEqual([
+      { type: 'messages', step: 2, sent: 40, lost: 3, late: 2 },
+      { type: 'messages', step: 3, sent: 60, lost: 4, late: 3 },
+    ]);
+  });
+
   it('may end in a line that is not yet whole', () => {
     write([start, ...events(0, 3)], 1000);
     const before = readLive(folder)!;

@@ -53,7 +53,7 @@ export interface Live {
   readonly lost: readonly LostEvent[];
 }
 
-const types = new Set(['start', 'rewind', 'step', 'replicas', 'evaluation', 'lost', 'presence', 'end']);
+const types = new Set(['start', 'rewind', 'step', 'replicas', 'evaluation', 'lost', 'presence', 'messages', 'end']);
 
 export function parseLine(text: string): LiveLine | undefined {
   const line = parseJson(text) as LiveLine | undefined;
@@ -127,12 +127,11 @@ export function liveSeriesOf(live: Live): RunSeries | undefined {
   const { start, evaluations, replicas } = live;
   const tensors = (start?.tensors ?? []).map(({ name, shape, size }) => ({ name, shape: shape.join('×'), size }));
   const steps = stepSeries(live.steps, start?.stepsPerEpoch);
-  const ms = steps.step.map((_, row) =>
-    Object.keys(phases).reduce(
-      (sum, phase) => sum + ((steps as never as Record<string, Series>)[`${phase}Ms`]![row] || 0),
-      0,
-    ),
-  );
+  const ms = new Float64Array(steps.step.length);
+  for (const phase of Object.keys(phases)) {
+    const column = (steps as never as Record<string, Series>)[`${phase}Ms`]!;
+    for (let row = 0; row < ms.length; row++) ms[row]! += column[row] || 0;
+  }
   return {
     tensors,
     stepsPerEpoch: start?.stepsPerEpoch ?? null,

@@ -43,7 +43,7 @@ export function picturesOf(report: Report): readonly Picture[] {
       const key = JSON.stringify([config, replicas, experiment.seed]);
       const epochs = from === to ? `epoch ${from + 1}` : `epochs ${from + 1}–${to + 1}`;
       const title = phases.length === 1 ? name : `${name}, ${epochs}`;
-      const picture = found.get(key) ?? { draw: () => draw(config, replicas, experiment.seed), of: [] };
+      const picture = found.get(key) ?? { draw: () => drawn(key, config, replicas, experiment.seed), of: [] };
       picture.of.push({ group, title });
       found.set(key, picture);
     }
@@ -52,6 +52,18 @@ export function picturesOf(report: Report): readonly Picture[] {
 }
 
 type Drawing = Omit<Picture, 'of'>;
+
+/** Those drawn last: a report that is made again and again has the same ones. */
+const known = new Map<string, Drawing>();
+const mostKnown = 64;
+
+function drawn(key: string, config: TopologyConfig, replicas: number, seed: number): Drawing {
+  const drawing = known.get(key) ?? draw(config, replicas, seed);
+  known.delete(key);
+  known.set(key, drawing);
+  if (known.size > mostKnown) known.delete(known.keys().next().value!);
+  return drawing;
+}
 
 function draw(config: TopologyConfig, replicas: number, seed: number): Drawing {
   const topology = buildTopology(config, replicas, seed);

@@ -5,6 +5,7 @@ import { type Columns, evaluationColumns, type PerReplica, type Row, stepColumns
 import {
   type Event,
   evaluationRow,
+  type LinksEvent,
   type LostEvent,
   type PresenceEvent,
   type StartEvent,
@@ -57,6 +58,15 @@ export interface LiveReplicas {
 
 export type LiveEvaluation = { readonly type: 'evaluation' } & Row<typeof evaluationColumns>;
 
+/** Messages since the run was started or resumed; told if some did not arrive in time. */
+export interface LiveMessages {
+  readonly type: 'messages';
+  readonly step: number;
+  readonly sent: number;
+  readonly lost: number;
+  readonly late: number;
+}
+
 export type LiveLine =
   | (StartEvent & { readonly at: number })
   /** What was told of this step and those after it is about to happen again. */
@@ -66,6 +76,7 @@ export type LiveLine =
   | LiveEvaluation
   | LostEvent
   | PresenceEvent
+  | LiveMessages
   | { readonly type: 'end'; readonly status: string; readonly step: number };
 
 /** So many milliseconds at least are between lines about steps, and about replicas. */
@@ -159,6 +170,7 @@ export class LiveLog {
   /** Waits for what follows of the same step. */
   #replicas: LiveReplicas | undefined;
   #presence: PresenceEvent | undefined;
+  #messages = { sent: 0, lost: 0, late: 0 };
   /** What the last line about replicas took: with thousands of them it is worth a moment. */
   #tookMs = 0;
   #failed = false;
@@ -185,7 +197,8 @@ export class LiveLog {
         this.#startedMs = now;
         this.#write({ ...event, at: now });
       } else if (event.type === 'step') this.#step(event, now);
-      else if (event.type !== 'checkpoint' && event.type !== 'links') {
+      else if (event.type === 'links') this.#links(event);
+      else if (event.type !== 'checkpoint') {
         this.#flushSteps(now);
         if (event.type === 'evaluation') this.#write({ type: 'evaluation', ...evaluationRow(event) });
         else if (event.type === 'end') this.#write({ type: 'end', status: event.status, step: event.step });
@@ -232,6 +245,17 @@ export class LiveLog {
 
   #edges({ step, source, replica, distance }: Extract<Event, { type: 'edges' }>): void {
     if (this.#replicas?.step === step) this.#replicas = { ...this.#replicas, edges: { source, replica, distance } };
+  }
+
+  #links({ step, messages, lost, late }: LinksEvent): void {
+    const sum = (values: PerReplica) => values.reduce<number>((total, value) => total + (value ?? 0), 0);
+    const before = this.#messages;
+    this.#messages = {
+      sent: before.sent + sum(messages),
+      lost: before.lost + sum(lost),
+      late: before.late + sum(late),
+    };
+    if (this.#messages.lost + this.#messages.late > 0) this.#write({ type: 'messages', step, ...this.#messages });
   }
 
   #flushSteps(now: number): void {

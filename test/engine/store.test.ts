@@ -38,6 +38,9 @@ describe('a run', () => {
       'experiment.json',
       'result.json',
     ]);
+    const dealt = JSON.parse(readFileSync(join(folder, 'runs', summary.id, 'dealt.json'), 'utf8'));
+    const [told] = await json('data', 'partition', 'small.json');
+    expect(dealt).toEqual({ counts: told.counts, totals: told.totals });
     const shown = await json('show', summary.id.slice(0, 8));
     expect(shown).toMatchObject({
       paramsSha256: summary.paramsSha256,

@@ -138,6 +138,7 @@ describe('the server', () => {
       '/api/network?run=',
       '/api/settings?run=',
       '/api/shares?run=',
+      '/api/recipe?run=',
       '/api/stream?run=',
       '/api/experiment?name=',
       '/api/round?epoch=0&round=0&run=',

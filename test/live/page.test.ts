@@ -109,6 +109,16 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
     await serve(new URL(address).port);
     await expect.poll(() => page.locator('#link').textContent(), wait).toBe('');
 
+    // What is started meanwhile waits for its turn, and is taken out of the queue.
+    await second.goto(`${new URL(address).origin}/#/start`);
+    await second.locator('textarea:not([readonly])').fill(JSON.stringify({ ...small, name: 'waits' }));
+    await second.getByRole('button', { name: 'Start', exact: true }).click(wait);
+    await expect.poll(() => second.locator('#now').textContent(), wait).toBe('1 running, 1 waiting');
+    await second.locator('.job', { hasText: 'waits' }).getByRole('button', { name: 'Cancel' }).click();
+    await expect
+      .poll(() => second.locator('.job', { hasText: 'waits' }).locator('.badge').textContent(), wait)
+      .toBe('cancelled');
+
     // Stopped and resumed from the page.
     await page.getByRole('button', { name: 'Stop' }).click(wait);
     await expect.poll(() => page.locator('h1 .badge').textContent(), wait).toBe('stopped');
@@ -119,6 +129,8 @@ describe.skipIf(skipped)(`the live page${skipped ? ' (Chromium is not installed)
     await expect.poll(() => page.locator('h1 .badge').textContent(), wait).toBe('running');
     await expect.poll(() => page.locator('h1 .badge').textContent(), { timeout: 200_000 }).toBe('complete');
     expect(JSON.parse(readFileSync(join(folderOf, 'result.json'), 'utf8')).paramsSha256).toBe(sha);
+
+    expect(readdirSync(join(folder, 'runs')).filter((name) => name.startsWith('waits'))).toEqual([]);
 
     // A folder's name is shown, not obeyed.
     const nasty = '<img src=x onerror=alert(1)>';

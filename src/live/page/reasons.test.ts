@@ -38,6 +38,13 @@ function why(frames: readonly ReplicaFrame[], replica: number, dealt: Parameters
 describe('why a replica is behind', () => {
   const worse = frame(9, all(0.9, { 3: 0.5 }));
 
+  it('a server has no data and no loss of its own, but is there', () => {
+    const loss = all(0.5).map((value, i) => (i < 3 ? value : null));
+    const told = why([frame(9, all(0.9, { 3: 0.5 }), { loss })], 3, { counts: null, totals: [10, 10, 10] });
+    expect(told).toMatch(/is a server.*Nothing stands out/);
+    expect(told).not.toMatch(/not there/);
+  });
+
   it('its data, if they are unlike those of all', () => {
     const counts = iid.counts.map((row, i) => (i === 3 ? [20, 0] : row));
     const said = why([worse], 3, { counts, totals: null });

@@ -170,7 +170,10 @@ export function reasons(
     });
 
   const why: string[] = [];
-  if (score === undefined || frame.loss[replica] === null)
+  /** Those after all who have data. */
+  const serves = totals !== null && replica >= totals.length;
+  if (serves) why.push('It is a server: it has no data of its own and knows what those tell it that it hears.');
+  if (score === undefined || (frame.loss[replica] === null && !serves))
     why.push('It is not there in this step, or was not measured.');
   else if (behind) {
     if (data !== undefined && data.unlike > muchUnlike)
@@ -198,7 +201,7 @@ export function reasons(
     const until = frames.filter(({ step }) => step <= frame.step);
     if (accuracy !== undefined && lossBeside(until.slice(-mostLosses), replica) < 0.7)
       why.push('It does well on its own batches, which are not like the test data.');
-    if (why.length === 0)
+    if (why.length === (serves ? 1 : 0))
       why.push(
         data === undefined
           ? 'Nothing stands out among those it hears and in its distance to the mean.'

@@ -15,15 +15,17 @@ export function sparkline(curves: readonly (readonly number[])[], [width, height
   if (drawn.length === 0) return document.createTextNode('');
   const all = drawn.flat();
   const [low, high] = [Math.min(...all), Math.max(...all)];
+  // What differs by rounding alone is flat.
+  const range = high - low > 1e-6 * Math.abs(high) ? high - low : Number.POSITIVE_INFINITY;
   const at = (value: number, i: number, of: number) =>
-    `${((i / (of - 1)) * (width - 4) + 2).toFixed(1)},${(height - 3 - ((value - low) / (high - low || 1)) * (height - 6)).toFixed(1)}`;
+    `${((i / (of - 1)) * (width - 4) + 2).toFixed(1)},${(height - 3 - ((value - low) / range) * (height - 6)).toFixed(1)}`;
   const svg = document.createElementNS(svgSpace, 'svg');
   for (const [key, value] of Object.entries({ width, height, 'aria-hidden': 'true', class: 'spark' }))
     svg.setAttribute(key, String(value));
   for (const values of drawn) {
     const line = document.createElementNS(svgSpace, 'polyline');
     line.setAttribute('points', values.map((value, i) => at(value, i, values.length)).join(' '));
-    if (drawn.length > 1) line.setAttribute('opacity', '.55');
+    if (drawn.length > 1) line.setAttribute('opacity', '.75');
     svg.append(line);
   }
   return svg;

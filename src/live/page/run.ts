@@ -25,6 +25,15 @@ function awayText({ step, left, returned, away }: Extract<LiveLine, { type: 'pre
   return `In step ${number(step + 1)} ${moved}; ${away === 0 ? 'all are there' : `${number(away)} away`}.`;
 }
 
+function messagesText({ sent, lost, late }: Extract<LiveLine, { type: 'messages' }>): string {
+  const share = (count: number) => `${number(count)} (${number((100 * count) / sent, 2)} %)`;
+  const some = [
+    ...(lost > 0 ? [`${share(lost)} were lost`] : []),
+    ...(late > 0 ? [`${share(late)} came too late`] : []),
+  ];
+  return `Of ${number(sent)} messages ${some.join(', ')}.`;
+}
+
 /** One run as it goes on: where it stands, the network, curves, settings. */
 export class RunView {
   readonly element = make('section', {});
@@ -35,7 +44,8 @@ export class RunView {
   readonly #reason = make('p', { className: 'bad' });
   readonly #tiles = new Tiles();
   readonly #lost = make('ul', { className: 'lost', hidden: true });
-  readonly #away = make('p', {});
+  readonly #away = make('p', { className: 'faults' });
+  readonly #messages = make('p', { className: 'faults' });
   readonly #place = make('div', {});
   readonly #figures = new Figures(shown.map((id) => figures.find((figure) => figure.id === id)!));
   readonly #settings = make('details', { className: 'card settings' }, make('summary', {}, 'Settings'));
@@ -59,6 +69,7 @@ export class RunView {
       make('div', { className: 'head' }, this.#title, this.#lead, this.#progress, this.#reason),
       this.#lost,
       this.#away,
+      this.#messages,
       this.#tiles.element,
       this.#place,
       this.#figures.element,
@@ -176,6 +187,8 @@ export class RunView {
     this.#tellLost(lines);
     const presence = lines.findLast((line) => line.type === 'presence');
     if (presence !== undefined) this.#away.textContent = awayText(presence);
+    const messages = lines.findLast((line) => line.type === 'messages');
+    if (messages !== undefined) this.#messages.textContent = messagesText(messages);
     if (this.#complete) this.#panel!.take(lines);
     else this.#early.push(...lines);
     this.#pulse.ask();

@@ -4,7 +4,18 @@ import type { RunRow } from '../catalogue.ts';
 import { addressOf, choose, here } from './address.ts';
 import type { Listed } from './ask.ts';
 import { renew } from './renew.ts';
-import { about, action, canDelete, canResume, canStop, deleteAll, meter, resumeAll, stopAll } from './row.ts';
+import {
+  about,
+  action,
+  canDelete,
+  canResume,
+  canStop,
+  deleteAll,
+  meter,
+  resumeAll,
+  shareDone,
+  stopAll,
+} from './row.ts';
 import { columns, RunTable } from './run-table.ts';
 
 function sorted(rows: readonly RunRow[], by: string, down: boolean): RunRow[] {
@@ -135,14 +146,18 @@ export class RunsView {
 
   /** Comparisons and sweeps as a whole: what is still to come has no row. */
   #drawLists(): void {
-    const { lists, jobs } = this.#listed!;
+    const { lists, jobs, runs } = this.#listed!;
     const waiting = jobs.filter(({ state }) => state === 'waiting').length;
-    const cards = lists.map(({ title, total, ended, run, left }) =>
+    const shares = lists.map(({ ended, total, run }) => {
+      const now = runs.find(({ id }) => id === run);
+      return (ended + (now === undefined ? 0 : shareDone(now))) / total;
+    });
+    const cards = lists.map(({ title, total, ended, run, left }, i) =>
       make(
         'div',
         { className: 'card list' },
         make('strong', {}, title),
-        meter(ended / total, 'running', `${ended} of ${total} runs done`),
+        meter(shares[i]!, 'running', `${ended} of ${total} runs done`),
         make(
           'span',
           {},
@@ -158,7 +173,10 @@ export class RunsView {
       waiting === 0
         ? []
         : [make('p', { className: 'hint' }, make('a', { href: '#/start' }, `${waiting} more in the queue`))];
-    renew(this.#lists, JSON.stringify([lists, waiting]), () => [...cards, ...queued]);
+    renew(this.#lists, JSON.stringify([lists, waiting, shares.map((share) => share.toFixed(3))]), () => [
+      ...cards,
+      ...queued,
+    ]);
   }
 
   /** How many there are of each state; a click shows these alone. */

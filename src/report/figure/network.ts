@@ -150,8 +150,8 @@ function drawEdges(
   selected: number | null,
 ): SvgElement {
   const range = extent((distances ?? []).flatMap((value) => value ?? []));
-  // The dark end of the colours would vanish on a dark ground.
-  const lit = (share: number) => (frame.theme.name === 'dark' ? 0.25 + 0.75 * share : share);
+  // One end of the colours would vanish on the ground.
+  const lit = (share: number) => (frame.theme.name === 'dark' ? 0.35 + 0.65 * share : 0.55 * share);
   const paths = new Map<string, string>();
   const own = new Map<string, string>();
   for (let e = 0; e < edges.length / 2; e++) {
@@ -175,7 +175,7 @@ function drawEdges(
     { class: 'edges', 'aria-label': 'edges' },
     ...drawn(paths, {
       'stroke-width': distances === null ? 1 : 1.4,
-      'stroke-opacity': distances === null ? faint : Math.max(0.35, faint),
+      'stroke-opacity': distances === null ? faint : Math.min(1, Math.max(0.35, 1.25 * faint)),
     }),
     ...drawn(own, { 'stroke-width': 2.4, 'stroke-opacity': 0.95 }),
   );
@@ -190,7 +190,7 @@ export const network: Figure = {
   id: 'network',
   title: 'The network, replica by replica',
   caption:
-    'Who averages with whom in the round of the chosen step, and how each replica does: the colour of a node is its own figure, dark if it is behind and light if it is ahead; the ring marks the one that is furthest behind. If probes.edges is set, the colour of an edge is how far the two are apart before they average, from near (dark) to far (light). A hollow node is lost or was not measured.',
+    'Who averages with whom in the round of the chosen step, and how each replica does: the colour of a node is its own figure, dark if it is behind and light if it is ahead; the ring marks the one that is furthest behind. If probes.edges is set, the colour of an edge is how far the two are apart before they average, from near (dark) to far (light). A hollow node is lost, away or was not measured.',
   wide: true,
   applies: (view) => shownRuns(view).length > 0,
   choices(view) {
@@ -244,6 +244,14 @@ export function nodeText(shown: ReplicaFrame, { of, label, text }: ReturnType<ty
   return `replica ${i}: ${value === null ? 'not measured' : `${label} ${text(value)}`}`;
 }
 
+/** Why nodes are hollow. */
+function missingText({ replicas, algorithm }: RunReport['experiment'], missing: number): string {
+  const clients = 'servers' in algorithm ? replicas - Number(algorithm.servers) : 0;
+  return missing === clients
+    ? `${number(clients)} clients, which have no such figure: the servers have`
+    : `${number(missing)} of ${number(replicas)} replicas lost, away or not measured`;
+}
+
 /** The replicas at one step; `selected` is pointed out with its edges. */
 export function drawNetworkFrame(
   shown: ReplicaFrame,
@@ -266,7 +274,7 @@ export function drawNetworkFrame(
   const worst = there.length > 1 && range[0] < range[1] ? values.indexOf(outlier(there, quantity.worse)) : -1;
   // What all have in common is said once: a thousand nodes are drawn anew with every step.
   const plain = {
-    stroke: theme.name === 'dark' ? theme.muted : theme.background,
+    stroke: theme.muted,
     'stroke-width': Math.min(1, at.size / 4),
   };
   const nodes = values.map((value, i) => {
@@ -311,7 +319,7 @@ export function drawNetworkFrame(
   const facts = [
     `${run.experiment.name}, step ${number(shown.step + 1)}, epoch ${number(shown.epoch + 1)}: ${round.kind}, ${number(round.all)} connections${drawn < round.all ? `, of which ${number(drawn)} are drawn` : ''}`,
     ...(worst < 0 ? [] : [`${extremeOf(quantity)}: replica ${worst}, ${quantity.text(values[worst]!)}`]),
-    ...(there.length < n ? [`${number(n - there.length)} of ${number(n)} replicas lost or not measured`] : []),
+    ...(there.length < n ? [missingText(run.experiment, n - there.length)] : []),
   ].flatMap((fact) => wrapped(fact, width));
   const top = 50 + facts.length * 17;
   const parts = [
