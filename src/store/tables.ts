@@ -20,11 +20,11 @@ interface Batch {
 }
 
 /** So many runs are attached at once: each takes a third of a megabyte, and files of which a process may open some thousand. */
-const mostAttached = 100;
+const mostAttached = 200;
 
 /**
  * The tidy tables over the events of many runs, open for questions. Nothing is copied: a question reads the runs' own files. Of very many
- * runs the tables that a question names are gathered first, a hundred runs at a time.
+ * runs the tables that a question names are gathered first, two hundred runs at a time.
  */
 export class Tables {
   /** Runs whose events are not here, and why. */
