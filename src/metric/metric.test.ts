@@ -4,7 +4,7 @@ import { connectionsOf } from './connections.ts';
 import { controlOf } from './control.ts';
 import { correlate } from './correlation.ts';
 import { estimate } from './estimate.ts';
-import { cumulative, peakOf, tensorMeans } from './figures.ts';
+import { cumulative, peakOf, tensorMeans, weightMeans } from './figures.ts';
 import { rankVariance } from './rank.ts';
 import { costTo } from './reach.ts';
 import type { RunSeries } from './series.ts';
@@ -186,4 +186,11 @@ it('figures of series', () => {
   expect(peakOf(floats(1, 5, Number.NaN, 5, Number.POSITIVE_INFINITY))).toEqual({ index: 1, value: 5 });
   expect(peakOf(floats(Number.NaN))).toBeUndefined();
   expect([...tensorMeans(floats(1, 3, 5, 7), 2)]).toEqual([2, 6]);
+});
+
+it('headline figures are means over the weight tensors alone, or over all where there are none', () => {
+  const [matrix, kernel, bias] = [{ shape: '4×2' }, { shape: '4×3×3×3' }, { shape: '4' }];
+  const values = floats(1, 90, 3, 2, 80, 6);
+  expect([...weightMeans(values, [matrix, bias, kernel])]).toEqual([2, 4]);
+  expect([...weightMeans(values, [bias, bias, bias])]).toEqual([94 / 3, 88 / 3]);
 });

@@ -254,6 +254,37 @@ describe('consensus control', () => {
     );
   });
 
+  it('the critical distance follows from the loss, not from how far a step goes: L is that of one batch at two points', async () => {
+    const targetAt = async (base: number) => {
+      const consensus = { kind: 'critical', cap: 1 };
+      const { steps } = await outcomeOf({ epochs: 1, learningRate: { base }, optimizer: { kind: 'sgd' }, consensus });
+      return steps.find((step) => step.targetDistance !== null)!.targetDistance!;
+    };
+    // Gradients of different batches differ by their noise, however near the points: L would be ten times as large.
+    const [long, short] = [await targetAt(1e-3), await targetAt(1e-4)];
+    expect(short / long).toBeGreaterThan(0.7);
+    expect(short / long).toBeLessThan(1.4);
+  });
+
+  it('what gradients tell is paid for', async () => {
+    const [row, double] = [4 * (10 * 16 + 16 + 16 * 4 + 4), 8];
+    const sentBy = async (consensus: object) => {
+      const { steps } = await outcomeOf({ epochs: 1, consensus: { ...consensus, cap: 1 } });
+      const { sentBytes, sentMessages } = steps.find((step) => step.targetDistance !== null)!;
+      return [sentBytes, sentMessages];
+    };
+    // One gossip with two neighbours; Ξ after it; and one number, summed over all.
+    const gossip = 2 * row + (11 / 12) * row + 4 * 2 * double;
+    const adaptive = gossip + 4 * double;
+    expect(await sentBy({ kind: 'adaptive' })).toEqual([expect.closeTo(adaptive, 6), 2 + 11 + 4 + 4]);
+    // The mean gradient and its length; the means of how gradients and parameters changed, and three numbers.
+    const critical = adaptive + 3 * (11 / 12) * row + 4 * (1 + 3) * double;
+    expect(await sentBy({ kind: 'critical' })).toEqual([
+      expect.closeTo(critical, 6),
+      2 + 11 + 4 + 4 + (11 + 4) + (11 + 11 + 4),
+    ]);
+  });
+
   it('never gossips more often than its cap', async () => {
     const { steps } = await outcomeOf({ consensus: { kind: 'fixed', fraction: 0.01, maxDistance: 0.01, cap: 3 } });
     expect(Math.max(...steps.map((step) => step.gossips))).toBe(3);
