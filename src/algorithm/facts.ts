@@ -29,7 +29,15 @@ export interface AlgorithmFacts {
 }
 
 export interface Sent {
-  readonly what: 'row' | 'row to one neighbour' | 'number' | 'compressed row' | 'exact mean' | 'Jacobian' | 'sketch';
+  readonly what:
+    | 'row'
+    | 'row to one neighbour'
+    | 'number'
+    | 'compressed row'
+    | 'exact mean'
+    | 'rounded mean'
+    | 'Jacobian'
+    | 'sketch';
   /** In which steps, if not in all. */
   readonly when: When | undefined;
 }
@@ -53,7 +61,7 @@ function exchangesIn(plan: Plan): Sent[] {
       if (stage.do === 'send') return [{ what: 'compressed row', when }];
       if (stage.do === 'evolve') return [{ what: 'Jacobian', when }];
       if (stage.do === 'sketch') return [{ what: 'sketch', when }];
-      return stage.do === 'mean' ? [{ what: 'exact mean', when }] : [];
+      return stage.do === 'mean' ? [{ what: packed.has(stage.from) ? 'rounded mean' : 'exact mean', when }] : [];
     });
   return walk(plan.stages, undefined);
 }

@@ -1,6 +1,7 @@
 import { type RowFunction, sentBytes, type TensorPlace } from './function.ts';
 import { outer, product, refine } from './low-rank.ts';
 import { bits, erk, regrow, within } from './masks.ts';
+import { rounded } from './rounding.ts';
 import { flatStages, type Stage } from './stage.ts';
 
 /** Every function of rows, by its name in the text of methods. */
@@ -12,6 +13,7 @@ export const rowFunctions: Readonly<Record<string, RowFunction>> = {
   regrow,
   bits,
   within,
+  rounded,
 };
 
 /** The bytes of the longest message that is part of a row. */

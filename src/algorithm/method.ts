@@ -26,7 +26,7 @@ export type Start = 'zero' | 'x' | 'random';
  * other edges, sum(m) over all of them, weight that of the edge in W, n the number of replicas; if edges are those over which a replica is heard, weight is the share
  * that the sender gives, heard is 1 if the message over it came and 0 if not, share what a replica keeps of itself. Of a method with servers: W(r) is the average
  * among them, up(r) what servers have after clients sent them r, down(r) what clients begin their next round with. spread(r, 16) is the mean of ‖r_i − r̄‖² over all replicas and centre(r, 16)
- * is ‖r̄‖², common(r, 16) the same less what noise adds to it, from sketches of so many numbers; momentum = r gives the experiment's optimizer its momentum. Conditions: every H { … } else { … }, at 3, 9 { … }, first { … }, last { … },
+ * is ‖r̄‖², common(r, 16) the same less what noise adds to it, from sketches of so many numbers; rounded(r) is r in steps of as many bits as the setting `bits` says, and a mean of it costs as much less; momentum = r gives the experiment's optimizer its momentum. Conditions: every H { … } else { … }, at 3, 9 { … }, first { … }, last { … },
  * if a >= b { … } by what numbers were when the step began; these must be the same on all replicas.
  */
 export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {

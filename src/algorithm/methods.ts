@@ -13,6 +13,7 @@ import { dpsgd } from './methods/dpsgd.ts';
 import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { hybrid } from './methods/hybrid.ts';
+import { leash } from './methods/leash.ts';
 import { ntkDfl } from './methods/ntk.ts';
 import { parallelServers } from './methods/parallel-servers.ts';
 import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
@@ -54,6 +55,7 @@ export const methods: readonly Method[] = [
   adaptiveConsensus,
   tether,
   isoXi,
+  leash,
   localSgd,
   gossipPga,
   slowMo,

@@ -91,7 +91,7 @@ export function patternOf(
       case 'mean':
         work.push({
           do: 'mean',
-          bytes: rowBytes,
+          bytes: parts.get(action.from) ?? rowBytes,
           from: row(action.from),
           into: row(action.into),
           gradient: computed.has(action.from),

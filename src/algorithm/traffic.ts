@@ -137,7 +137,8 @@ export function trafficOf(
     }
     if (action.do === 'mean' || action.do === 'updateTogether') {
       const mean = meanTraffic(replicas, columns);
-      bytes += mean.bytes;
+      const short = action.do === 'mean' ? packed.get(action.from) : undefined;
+      bytes += short === undefined ? mean.bytes : (mean.messages / replicas) * short;
       messages += mean.messages;
     }
   }

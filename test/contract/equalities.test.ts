@@ -169,6 +169,24 @@ it('quantized push-sum, uncompressed, is D-PSGD a step later', () => {
     });
 });
 
+it.each<[string, Case, Case, number]>([
+  [
+    'leash with a fixed period and nothing rounded is local SGD',
+    ['leash', { fixed: 4, bits: 32, commonMomentum: false }],
+    ['local-sgd', { period: 4 }],
+    4,
+  ],
+])('%s, which is seen half a step later', (_, late, plain, period) => {
+  const [a, b] = [path(late), path(plain)];
+  // At the end of a period the one has averaged, the other will when the next step begins; after the last step it averages once more.
+  b.slice(0, -1).forEach((row, t) => {
+    if ((t + 1) % period !== 0)
+      row.forEach((value, k) => {
+        expect(a[t]![k]).toBeCloseTo(value, 11);
+      });
+  });
+});
+
 /** Alone, with W = (1): every method is the plain optimizer, or its own momentum and Adam without anybody to average with. */
 const single: Partial<Problem> = {
   n: 1,
@@ -196,6 +214,7 @@ const ownRule = [
   'ntk-dfl',
   'dispfl',
   'parallel-servers',
+  'leash',
 ];
 
 it.each(methods.map(({ name }) => name).filter((name) => !ownRule.includes(name)))(
@@ -220,7 +239,8 @@ it.each([
   ['dfedavgm', { beta: 0 }],
   ['dfedsam', { beta: 0, rho: 0 }],
   ['dispfl', { density: 1 }],
-])('so it is under %s without its momentum or mask', (name, settings) => {
+  ['leash', { bits: 32 }],
+])('so it is under %s without its momentum, mask or rounding', (name, settings) => {
   expect(n).toBe(8);
   path([name, settings, single]).forEach((row, t) => {
     row.forEach((value, k) => {

@@ -415,6 +415,32 @@ export const rows: readonly Row[] = [
     float32: [1e-5, 1e-4, 1e-4],
   },
   {
+    title: 'leash',
+    method: 'leash',
+    figures: [0.112080176, 0.057465167, 0.0181277492, 0.320642892, 0.000565180914, 0],
+    x0: [-0.0908148965, 0.0319736189, 0.0303869959],
+    // What is rounded up and what down hangs on last bits, too.
+    float32: [1e-5, 1e-2, 1e-3],
+  },
+  {
+    title: 'leash .2, unrounded, momentum .9',
+    method: 'leash',
+    settings: { target: 0.2, bits: 32 },
+    problem: () => heavyBall(0.9),
+    figures: [0.127034686, 0.0566025585, 0.00135827372, 0.0569666394, 0, 0],
+    x0: [-0.243605409, 0.0417185317, 0.0631055301],
+    float32: [1e-5, 1e-4, 1e-5],
+  },
+  {
+    title: 'leash .3, 8 bits, momentum .9',
+    method: 'leash',
+    settings: { target: 0.3, bits: 8 },
+    problem: () => heavyBall(0.9),
+    figures: [0.12715724, 0.0566047312, 0.000664682654, 0.0569567773, 0.000224115226, 0],
+    x0: [-0.243378109, 0.0414330388, 0.0634391447],
+    float32: [1e-5, 1e-3, 1e-3],
+  },
+  {
     title: 'local sgd, common momentum .9',
     method: 'local-sgd',
     settings: { period: 4, commonMomentum: true },

@@ -34,6 +34,34 @@ it('tether: resumed in the middle of its control it sees and decides the same', 
   expect(resumed.end.paramsSha256).toBe(whole.end.paramsSha256);
 });
 
+it('leash: resumed in the middle of its control it sees and decides the same', async () => {
+  const settings = { ...common, algorithm: { kind: 'leash', target: 1 } };
+  const checkpoints = join(folder, 'leash');
+  const whole = await outcomeOf(settings, { workers: 2, checkpoints: { folder: checkpoints, from: undefined } });
+  // It has changed its period several times, before and after the checkpoint.
+  expect(new Set(whole.steps.map(({ period }) => period)).size).toBeGreaterThan(3);
+  const [from] = checkpointsIn(checkpoints) as [number];
+  rewindCheckpoints(checkpoints, from);
+  const resumed = await outcomeOf(settings, { workers: 3, checkpoints: { folder: checkpoints, from } });
+  expect(figures(resumed)).toEqual(figures(whole).slice(from));
+  expect(resumed.end.paramsSha256).toBe(whole.end.paramsSha256);
+});
+
+it('leash: what is rounded costs its bits, and what it measures is counted', async () => {
+  const { steps } = await outcomeOf({ ...common, algorithm: { kind: 'leash' } }, { workers: 1 });
+  const averages = steps.slice(0, -1).filter(({ branch }) => branch! % 2 === 1);
+  const bytesOf = (measures: boolean) => {
+    const found = averages.filter(({ branch }) => (Math.floor(branch! / 2) % 2 === 0) === measures);
+    expect(found.length).toBeGreaterThan(2);
+    expect(new Set(found.map(({ sentMessages }) => sentMessages))).toEqual(new Set([2 * 5 + (measures ? 3 : 0)]));
+    return found[0]!.sentBytes;
+  };
+  // 10·16 + 16 + 16·4 + 4 parameters of half a byte, one scale, both ways but for one's own sixth; two sketches of 64 numbers.
+  expect(bytesOf(false)).toBeCloseTo((2 * 5 * (244 / 2 + 4)) / 6, 6);
+  expect(bytesOf(true)).toBeCloseTo((2 * 5 * (244 / 2 + 4)) / 6 + numbersTraffic(6, 128).bytes, 6);
+  expect(steps.find(({ branch }) => branch === 0)?.sentBytes ?? 0).toBe(0);
+});
+
 it('tether: the bytes of its signals are counted', async () => {
   const { steps } = await outcomeOf({ ...common, algorithm: { kind: 'tether', target: 0.5 } }, { workers: 1 });
   const looks = (step: (typeof steps)[number]) => step.branch! % 2 === 0 && Math.floor(step.branch! / 4) % 2 === 1;

@@ -27,9 +27,14 @@ const noisy = (skew: number): Problem => ({
 });
 
 /** After which steps it averaged, and the harm that it measured then. */
-function averages(problem: Problem, settings: object, steps: number): { after: number[]; q: number[] } {
+function averages(
+  problem: Problem,
+  settings: object,
+  steps: number,
+  method = 'tether',
+): { after: number[]; q: number[] } {
   const [after, q]: [number[], number[]] = [[], []];
-  interpret(planOf(findMethod('tether'), { ...settings }), problem, steps, (t, { numbers }) => {
+  interpret(planOf(findMethod(method), { ...settings }), problem, steps, (t, { numbers }) => {
     const [since, harm] = [numbers.get('since')![0]!, numbers.get('q')![0]!];
     if (since === 1 && t > 0) {
       after.push(t);
@@ -39,10 +44,11 @@ function averages(problem: Problem, settings: object, steps: number): { after: n
   return { after, q };
 }
 
+const mean = (values: readonly number[]) => values.reduce((sum, v) => sum + v, 0) / values.length;
+
 describe('tether', () => {
   it.each([0.3, 0.45, 0.6])('harm settles at a target of %s within 20 averages, and stays there', (target) => {
     const { q } = averages(noisy(1), { target }, 1000);
-    const mean = (values: readonly number[]) => values.reduce((sum, v) => sum + v, 0) / values.length;
     for (const later of [q.slice(20, 40), q.slice(40)]) {
       expect(mean(later) / target).toBeGreaterThan(0.85);
       expect(mean(later) / target).toBeLessThan(1.15);
@@ -83,5 +89,65 @@ describe('tether', () => {
     common.model[0]!.forEach((v, c) => {
       expect(v).toBeCloseTo(centralized.model[0]![c]!, 12);
     });
+  });
+});
+
+describe('leash', () => {
+  const leash = (problem: Problem, settings: object, steps: number) => averages(problem, settings, steps, 'leash');
+  const periods = (after: readonly number[]) => after.slice(1).map((t, k) => t - after[k]!);
+
+  it.each([
+    [0.45, 32],
+    [0.6, 32],
+    [0.5, 32],
+    [0.45, 4],
+  ])('harm settles at a target of %s with %s bits within 20 averages, and stays there', (target, bits) => {
+    const { q } = leash(noisy(1), { target, bits }, 1000);
+    for (const later of [q.slice(20, 60), q.slice(60)]) {
+      expect(mean(later) / target).toBeGreaterThan(0.8);
+      expect(mean(later) / target).toBeLessThan(1.2);
+    }
+  });
+
+  it('spaces its averages evenly: periods next to each other differ little', () => {
+    const found = periods(leash(noisy(1), { target: 0.45 }, 1000).after).slice(20);
+    found.forEach((period, k) => {
+      if (k > 0) expect(Math.abs(period - found[k - 1]!)).toBeLessThanOrEqual(Math.max(1, 0.5 * found[k - 1]! + 1));
+    });
+  });
+
+  it('averages no more often than it must where nothing disagrees: its period grows by 1.4 every fourth time, to a twentieth of the run', () => {
+    const alike: Problem = { ...noisy(0), gradient: (_, at) => at.map((v) => 0.5 * v) };
+    const { after } = leash(alike, { bits: 32 }, 1000);
+    const expected = [1];
+    for (let k = 1, length = 1.4; expected.at(-1)! < 1000; k++) {
+      if (k > 1 && (k - 1) % 4 === 0) length = Math.min(50, 1.4 * length);
+      expected.push(expected.at(-1)! + Math.ceil(length - 0.5));
+    }
+    expect(after).toEqual(expected.filter((t) => t < 1000));
+    expect(periods(after).at(-1)).toBe(50);
+  });
+
+  it('averages less often the more harm is allowed', () => {
+    const counts = [0.2, 0.4, 0.8].map((target) => leash(noisy(1), { target }, 300).after.length);
+    expect(counts[0]!).toBeGreaterThan(1.2 * counts[1]!);
+    expect(counts[1]!).toBeGreaterThan(1.2 * counts[2]!);
+  });
+
+  it('that allows no harm and rounds nothing ends where centralized training does', () => {
+    const end = (kind: string, settings = {}) => interpret(planOf(findMethod(kind), settings), noisy(1), 50).model[3]!;
+    const centralized = end('centralized');
+    end('leash', { target: 1e-9, bits: 32 }).forEach((v, c) => {
+      expect(v).toBeCloseTo(centralized[c]!, 12);
+    });
+  });
+
+  it('loses little by rounding to four bits', () => {
+    const end = (bits: number) =>
+      interpret(planOf(findMethod('leash'), { target: 0.3, bits }), noisy(1), 200).model[0]!;
+    const [exact, rounded] = [end(32), end(4)];
+    const apart = Math.hypot(...exact.map((v, c) => v - rounded[c]!)) / Math.hypot(...exact);
+    expect(apart).toBeGreaterThan(0);
+    expect(apart).toBeLessThan(0.2);
   });
 });
