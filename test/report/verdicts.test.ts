@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { Random } from '../../src/base/random.ts';
 import { buildReport } from '../../src/report/build.ts';
+import { reportHtml } from '../../src/report/html.ts';
 import { observe } from '../../src/report/observe.ts';
 import type { Report } from '../../src/report/report.ts';
 import { listRuns } from '../../src/store/runs.ts';
@@ -52,4 +53,8 @@ it('a planted trend of two points is called by its name in four of five reports 
 
 it('pure noise is called a trend in one of twenty at most', () => {
   for (const noise of [0.002, 0.005, 0.02]) expect(holding(0, noise)).toBeLessThanOrEqual(0.05);
+});
+
+it('the page says that peak Gini leaves out tensors that start at 0', () => {
+  expect(reportHtml(report)).toMatch(/Peak Gini is a mean over the weight tensors, .* start at 0/);
 });
