@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { parse } from '../base/schema.ts';
 import { type CompressorSettings, compressorSchema, type RowCompressor, rowCompressor } from './compressors.ts';
-import { type Method, type Plan, planOf, type Site } from './method.ts';
+import { type Method, type MethodPlace, type Plan, planOf, type Site } from './method.ts';
 import { findMethod, methods } from './methods.ts';
 import { methodFrom, ownAlgorithmSchema, ownMethodSchema } from './own.ts';
 
@@ -40,6 +40,14 @@ export function planFor(algorithm: AlgorithmSettings, site?: Site): Plan {
 function ownPlan({ path, method }: { readonly path?: string; readonly method?: unknown }, site?: Site): Plan {
   if (method === undefined) throw new UserError(`the module ${path} has not been read`);
   return planOf(methodFrom(parse(ownMethodSchema, method, `the method of ${path}`)), {}, site);
+}
+
+/** With the settings that follow from where it runs. */
+export function filledFor<T extends AlgorithmSettings>(algorithm: T, place: MethodPlace): T {
+  const { kind, ...settings } = algorithm;
+  if (kind === 'module') return algorithm;
+  const { fill } = findMethod(kind);
+  return fill === undefined ? algorithm : ({ kind, ...fill(settings, place) } as T);
 }
 
 /** What it is called in messages. */

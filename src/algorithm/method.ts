@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { UserError } from '../base/error.ts';
 import { namesIn } from '../base/formula.ts';
 import type { EdgeChoice } from '../topology/edges.ts';
+import type { Topology } from '../topology/topology.ts';
 import { equalNumbers, equalRows, memoryRows } from './derive.ts';
 import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
@@ -56,6 +57,8 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
   /** Whether it sends compressed messages, C(…): known without reading its formulas, since every process asks this of all methods. */
   readonly compresses?: boolean;
   readonly needs: readonly Need[];
+  /** The settings with those filled in that follow from where it runs, when an experiment is read. */
+  fill?(settings: z.output<z.ZodObject<Shape>>, place: MethodPlace): z.output<z.ZodObject<Shape>>;
   /** Further scalars that follow from the settings. */
   scalars?(settings: z.output<z.ZodObject<Shape>>): Readonly<Record<string, number>>;
   step(settings: z.output<z.ZodObject<Shape>>): string;
@@ -63,6 +66,15 @@ export interface Method<Shape extends z.ZodRawShape = z.ZodRawShape> {
 
 /** What a method that decides by itself when to average tells of it: the name of a number for each. */
 export type SignalNames = Readonly<Partial<Record<'estimatedDistance' | 'threshold' | 'harm' | 'period', string>>>;
+
+/** Where a method runs, as far as it is known before. */
+export interface MethodPlace {
+  readonly replicas: number;
+  /** Of the optimizer. */
+  readonly momentum: number;
+  /** Of the first epoch, built when it is asked for. */
+  topology(): Topology;
+}
 
 /** Infers the settings' types from their schema. */
 export function method<Shape extends z.ZodRawShape>(definition: Method<Shape>): Method<Shape> {

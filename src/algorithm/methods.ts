@@ -13,6 +13,7 @@ import { dpsgd } from './methods/dpsgd.ts';
 import { fedDkd } from './methods/feddkd.ts';
 import { gut, qgGut } from './methods/global-update-tracking.ts';
 import { hybrid } from './methods/hybrid.ts';
+import { ladder } from './methods/ladder.ts';
 import { leash } from './methods/leash.ts';
 import { ntkDfl } from './methods/ntk.ts';
 import { parallelServers } from './methods/parallel-servers.ts';
@@ -56,6 +57,7 @@ export const methods: readonly Method[] = [
   tether,
   isoXi,
   leash,
+  ladder,
   localSgd,
   gossipPga,
   slowMo,

@@ -164,6 +164,44 @@ describe('resolve', () => {
   });
 });
 
+describe('a ladder', () => {
+  const rungsOf = (settings: object) => {
+    const [run] = resolve({ ...minimal, ...settings }, 'test');
+    return (run!.algorithm as unknown as { rungs: { every: number; gain: number; cost: number }[] }).rungs;
+  };
+  const rungs = [{ every: 1 }, { every: 3 }, { by: 'gossip', every: 1 }];
+
+  it('knows what its rungs cost and how far replicas come apart on them, from replicas, momentum and topology', () => {
+    // Without momentum and with W = 1/n every gossip begins anew; of the messages of 16 gossips one is an average of all.
+    const plain = rungsOf({ topology: { kind: 'complete' }, algorithm: { kind: 'ladder', rungs } });
+    expect(plain.map(({ gain }) => gain)).toEqual([7 / 8, 21 / 8, expect.closeTo(7 / 8, 6)]);
+    expect(plain.map(({ cost }) => cost)).toEqual([1.75, 0.583333, expect.closeTo((15 * 7 + 1.75) / 16, 4)]);
+    // 1, 1 + β and 1 + β + β² of the last three gradients.
+    const heavy = rungsOf({ optimizer: { kind: 'sgd', momentum: 0.5 }, algorithm: { kind: 'ladder', rungs } });
+    expect(heavy[1]!.gain).toBeCloseTo((7 / 8) * (1 + 2.25 + 1.75 ** 2), 5);
+    expect(heavy[2]!.gain).toBeGreaterThan(2 * heavy[0]!.gain);
+    const slow = rungsOf({
+      topology: { kind: 'one-peer-exponential' },
+      algorithm: { kind: 'ladder', rungs, message: 1 },
+    });
+    expect(slow[2]!.cost).toBeLessThan(slow[1]!.cost);
+  });
+
+  it('keeps what is given, also what it filled in before', () => {
+    const algorithm = { kind: 'ladder', rungs: [{ every: 1, gain: 5, cost: 9 }, { every: 2 }] };
+    const [first] = resolve({ ...minimal, algorithm }, 'test');
+    expect(rungsOf({ algorithm })[0]).toMatchObject({ gain: 5, cost: 9 });
+    expect(resolve({ ...minimal, replicas: 4, algorithm: first!.algorithm }, 'test')[0]!.algorithm).toEqual(
+      first!.algorithm,
+    );
+  });
+
+  it('is checked as everything else', () => {
+    expect(problem({ ...minimal, algorithm: { kind: 'ladder', rungs: [] } })).toMatch(/algorithm\.rungs/);
+    expect(problem({ ...minimal, algorithm: { kind: 'ladder', rungs: [{ every: 0 }] } })).toMatch(/rungs\[0\]\.every/);
+  });
+});
+
 describe('override', () => {
   it('sets by path, reads the value as YAML and leaves the rest alone', () => {
     expect(override({ a: { b: 1, c: 2 } }, 'a.b=3')).toEqual({ a: { b: 3, c: 2 } });

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { z } from 'zod';
-import { nameOf as algorithmName, planFor } from '../algorithm/choose.ts';
+import { nameOf as algorithmName, filledFor, planFor } from '../algorithm/choose.ts';
 import { problemsOfServers } from '../algorithm/cohort.ts';
 import { factsOf, peersOf } from '../algorithm/facts.ts';
 import { fitting } from '../algorithm/fits.ts';
@@ -127,16 +127,21 @@ function check(
   try {
     const result = problemsOf(runSchema, moved(settings, point));
     if ('problems' in result) return result;
-    const { data, model, topology, seed } = result.value;
+    const { data, model, seed, epochs, optimizer } = result.value;
     const algorithm = withMethod(result.value.algorithm);
     // What is wrong with the number of servers is told with the rest.
     const peers = Math.min(peersOf({ ...result.value, algorithm }), result.value.replicas);
+    const topology = withRounds(pinned(result.value.topology), peers, seed);
     const run = {
       ...withProbes(withFaults(withNetwork(result.value))),
       data: hashData ? pinned(data) : data,
       model: pinned(model),
-      topology: withRounds(pinned(topology), peers, seed),
-      algorithm,
+      topology,
+      algorithm: filledFor(algorithm, {
+        replicas: result.value.replicas,
+        momentum: 'momentum' in optimizer ? optimizer.momentum : 0,
+        topology: () => buildTopology(topologyAt(topology, peers, 0, epochs), peers, seed),
+      }),
     };
     const problems = inconsistencies(run, built);
     return problems.length > 0 ? { problems } : { run: frozen(run) as Experiment };

@@ -176,6 +176,18 @@ it.each<[string, Case, Case, number]>([
     ['local-sgd', { period: 4 }],
     4,
   ],
+  [
+    'a ladder of one rung that averages is local SGD',
+    ['ladder', { rungs: [{ every: 4 }] }],
+    ['local-sgd', { period: 4 }],
+    4,
+  ],
+  [
+    'a ladder of one rung that gossips is D-PSGD with local steps',
+    ['ladder', { rungs: [{ by: 'gossip', every: 4 }] }],
+    ['dpsgd', { localSteps: 4 }],
+    4,
+  ],
 ])('%s, which is seen half a step later', (_, late, plain, period) => {
   const [a, b] = [path(late), path(plain)];
   // At the end of a period the one has averaged, the other will when the next step begins; after the last step it averages once more.

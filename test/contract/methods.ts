@@ -441,6 +441,38 @@ export const rows: readonly Row[] = [
     float32: [1e-5, 1e-3, 1e-3],
   },
   {
+    title: 'ladder',
+    method: 'ladder',
+    figures: [0.113605543, 0.057471172, 0.00920210216, 0.057041187, 0, 0],
+    x0: [-0.0904671365, 0.0332416748, 0.0288824376],
+    float32: [1e-5, 1e-3, 1e-5],
+  },
+  {
+    title: 'ladder 1.5, momentum .9',
+    method: 'ladder',
+    settings: { target: 1.5 },
+    problem: () => heavyBall(0.9),
+    figures: [0.127255291, 0.160130476, 0.00836564206, 0.161148365, 0, 0],
+    x0: [-0.277979811, 0.0937737782, 0.0847862906],
+    float32: [1e-5, 1e-3, 1e-5],
+  },
+  {
+    title: 'ladder with gossip',
+    method: 'ladder',
+    settings: {
+      target: 0.5,
+      rungs: [
+        { by: 'average', every: 1, gain: 1, cost: 2 },
+        { by: 'gossip', every: 1, gain: 3, cost: 1 },
+        { by: 'average', every: 4, gain: 20, cost: 0.5 },
+        { by: 'gossip', every: 2, gain: 30, cost: 0.45 },
+      ],
+    },
+    figures: [0.113422101, 0.0922081664, 0.0041656508, 0.111562683, 0, 0],
+    x0: [-0.0854331935, 0.0638099079, 0.0204859849],
+    float32: [1e-5, 1e-3, 1e-5],
+  },
+  {
     title: 'local sgd, common momentum .9',
     method: 'local-sgd',
     settings: { period: 4, commonMomentum: true },

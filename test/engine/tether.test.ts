@@ -47,6 +47,27 @@ it('leash: resumed in the middle of its control it sees and decides the same', a
   expect(resumed.end.paramsSha256).toBe(whole.end.paramsSha256);
 });
 
+it('ladder: changes between averages and gossip as it did before, resumed in the middle, and pays for both', async () => {
+  // Gossip is cheap here and, so it is said, hardly worse: it is tried, and left again when it does more harm than allowed.
+  const rungs = [{ every: 1 }, { by: 'gossip', every: 1, gain: 1, cost: 1.2 }];
+  const settings = { ...common, topology: { kind: 'ring' }, algorithm: { kind: 'ladder', target: 0.02, rungs } };
+  const checkpoints = join(folder, 'ladder');
+  const whole = await outcomeOf(settings, { workers: 2, checkpoints: { folder: checkpoints, from: undefined } });
+  const row = 4 * 244;
+  const sent = whole.steps.slice(0, -1).map(({ sentBytes }) => sentBytes);
+  const [average, measured] = [(2 * 5 * row) / 6, (2 * 5 * row) / 6 + numbersTraffic(6, 128).bytes];
+  expect(new Set(sent.map((bytes) => Math.round(bytes)))).toEqual(
+    new Set([0, average, measured, 2 * row].map((bytes) => Math.round(bytes))),
+  );
+  const gossips = sent.map((bytes) => bytes === 2 * row);
+  expect([gossips.indexOf(true), gossips.lastIndexOf(true)].map((at) => Math.floor(at / 10))).toEqual([0, 3]);
+  const [from] = checkpointsIn(checkpoints) as [number];
+  rewindCheckpoints(checkpoints, from);
+  const resumed = await outcomeOf(settings, { workers: 3, checkpoints: { folder: checkpoints, from } });
+  expect(figures(resumed)).toEqual(figures(whole).slice(from));
+  expect(resumed.end.paramsSha256).toBe(whole.end.paramsSha256);
+});
+
 it('leash: what is rounded costs its bits, and what it measures is counted', async () => {
   const { steps } = await outcomeOf({ ...common, algorithm: { kind: 'leash' } }, { workers: 1 });
   const averages = steps.slice(0, -1).filter(({ branch }) => branch! % 2 === 1);

@@ -151,3 +151,47 @@ describe('leash', () => {
     expect(apart).toBeLessThan(0.2);
   });
 });
+
+describe('ladder', () => {
+  /** The rung of each step, and the harm that was measured. */
+  function climbed(problem: Problem, settings: object, steps: number): { every: number[]; q: number[] } {
+    const [every, q]: [number[], number[]] = [[], []];
+    interpret(planOf(findMethod('ladder'), { ...settings }), problem, steps, (_, { numbers }) => {
+      every.push(numbers.get('every')![0]!);
+      q.push(numbers.get('q')![0]!);
+    });
+    return { every, q };
+  }
+
+  it('stays on rungs where harm is near its target or below, and takes dearer ones if less is allowed', () => {
+    const mid = (target: number) => {
+      const { every, q } = climbed(noisy(1), { target }, 1000);
+      expect(mean(q.slice(300)) / target).toBeLessThan(1.2);
+      return mean(every.slice(300));
+    };
+    const [strict, loose] = [mid(0.4), mid(0.8)];
+    expect(loose).toBeGreaterThan(1.3 * strict);
+  });
+
+  it('ends on the cheapest rung where nothing disagrees, and does not leave it', () => {
+    const alike: Problem = { ...noisy(0), gradient: (_, at) => at.map((v) => 0.5 * v) };
+    const { every } = climbed(alike, {}, 300);
+    expect(every[0]).toBe(1);
+    expect(every.slice(30)).toEqual(Array(270).fill(16));
+  });
+
+  it('goes back to the dearest rung where none is good enough', () => {
+    const { every } = climbed(noisy(1), { target: 1e-3 }, 200);
+    expect(every).toEqual(Array(200).fill(1));
+  });
+
+  it('does not change for what is less than a fifth cheaper', () => {
+    const rungs = [
+      { every: 2, gain: 4, cost: 1 },
+      { every: 3, gain: 6, cost: 0.81 },
+    ];
+    expect(new Set(climbed(noisy(0), { target: 5, rungs }, 300).every)).toEqual(new Set([2]));
+    const cheaper = rungs.map((rung) => ({ ...rung, cost: rung.cost === 1 ? 1 : 0.79 }));
+    expect(new Set(climbed(noisy(0), { target: 5, rungs: cheaper }, 300).every)).toEqual(new Set([2, 3]));
+  });
+});
