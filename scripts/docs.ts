@@ -3,7 +3,14 @@ import { fileURLToPath } from 'node:url';
 import { algorithmFormulas, algorithmTable } from './docs/algorithms.ts';
 import { commandReference } from './docs/commands.ts';
 import { settingsReference } from './docs/settings.ts';
-import { studyCriteria, studyObservations, studyProgress, studySummary, studyTables } from './docs/study.ts';
+import {
+  studyCriteria,
+  studyObservations,
+  studyProgress,
+  studySecond,
+  studySummary,
+  studyTables,
+} from './docs/study.ts';
 import { tableReference } from './docs/tables.ts';
 import { topologyFacts, topologyTable } from './docs/topologies.ts';
 
@@ -21,6 +28,7 @@ const parts: Readonly<Record<string, () => string | Promise<string>>> = {
   'study progress': studyProgress,
   'study summary': studySummary,
   'study criteria': studyCriteria,
+  'study second': studySecond,
   'study observations': studyObservations,
   'study tables': studyTables,
 };

@@ -114,6 +114,46 @@ export const studySummary = (): string =>
     }),
   );
 
+/** Fixed periods with the rounding of the second method. */
+const rounded = ['rounded-1', 'rounded-2', 'rounded-4'];
+
+/** The second method beside what it is held against, and its criteria. */
+export const studySecond = (): string => {
+  const among = cells.filter((cell) => passes(cell, 'leash') !== undefined);
+  if (among.length === 0) return 'No cell has three seeds of it yet.';
+  const found = (cell: Cell, variant: string) =>
+    passes(cell, variant) === undefined
+      ? ''
+      : `${apart(cell, variant)}, ${copies(copiesOf(cell, variant))} copies${passes(cell, variant) ? '' : ' (fails)'}`;
+  const fewer = (cell: Cell, than: string) => copiesOf(cell, than) / copiesOf(cell, 'leash');
+  const table = markdownTable(
+    ['cell', 'leash − C_complete', 'fewer bytes than C_complete', 'than Ada', 'leash-exact', ...rounded],
+    among.map((cell) => [
+      ...[cellName(cell), found(cell, 'leash')],
+      ...['C_complete', 'Ada'].map((than) => (Number.isNaN(fewer(cell, than)) ? '' : `${times(fewer(cell, than))}×`)),
+      ...['leash-exact', ...rounded].map((variant) => found(cell, variant)),
+    ]),
+  );
+  const { passed, holm, of } = passCount(among, 'leash');
+  const asked = Math.ceil((6 / 7) * of);
+  const cheap = among.filter((cell) => fewer(cell, 'Ada') >= 20);
+  const whole = among.filter((cell) => rounded.every((variant) => passes(cell, variant) !== undefined));
+  /** Of fixed periods that pass in a cell, the copies of the cheapest. */
+  const least = (cell: Cell) =>
+    Math.min(...rounded.filter((variant) => passes(cell, variant)).map((variant) => copiesOf(cell, variant)));
+  const near = (variant: string) =>
+    whole.filter((cell) => passes(cell, variant) && copiesOf(cell, variant) <= 1.25 * least(cell)).length;
+  const everywhere = rounded.filter((variant) => whole.length > 0 && whole.every((cell) => passes(cell, variant)));
+  const criteria = [
+    `1. *Not worse than C_complete:* passes in ${passed.length} of ${of} cells (${holm} with Holm's correction); ${asked} were asked for: ${verdict(passed.length >= asked)}.`,
+    `2. *Bytes:* at most 1/20 of Ada's in ${cheap.length} of ${of} cells: ${verdict(cheap.length === of)}.`,
+    whole.length === 0
+      ? '3. *Against fixed periods with the same rounding:* cannot be told yet.'
+      : `3. *Against fixed periods with the same rounding:* it passes with at most 1.25 × the bytes of the cheapest that passes in ${near('leash')} of ${whole.length} cells, ${Math.ceil((5 / 7) * whole.length)} asked for; ${list(rounded.map((variant) => `${variant} does in ${near(variant)}`))}: ${verdict(near('leash') >= (5 / 7) * whole.length && rounded.every((variant) => near(variant) < (5 / 7) * whole.length))}. A fixed period that passes everywhere: ${list(everywhere)}.`,
+  ];
+  return [table, '', ...criteria].join('\n');
+};
+
 function first(): string {
   const { passed, holm, of } = passCount(withTether(), 'tether');
   const holds = of === 0 ? undefined : passed.length >= (6 / 7) * of;

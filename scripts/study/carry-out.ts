@@ -62,7 +62,8 @@ function rowOf(
   const apart = local.some(({ loss }) => loss !== merged?.loss);
   const sum = (of: (step: StepEvent) => number) => steps.reduce((total, step) => total + of(step), 0);
   const own = steps.filter(({ branch }) => branch !== null && branch % 2 === 1).map(({ step }) => step);
-  const decides = experiment.algorithm.kind === 'tether';
+  const { kind, fixed = 0 } = experiment.algorithm as { readonly kind: string; readonly fixed?: number };
+  const decides = kind === 'tether' || (kind === 'leash' && fixed === 0);
   const harms = steps.flatMap(({ branch, harm }) =>
     branch !== null && branch % 2 === 1 && harm !== null ? [harm] : [],
   );
@@ -80,8 +81,8 @@ function rowOf(
     messages: sum(({ sentMessages }) => sentMessages) + (apart ? average.messages : 0),
     modelBytes: 4 * columns,
     steps: steps.length,
-    // Whatever else is sent is short beside an average.
-    averages: Math.floor(bytes / average.bytes),
+    // Whatever else is sent is short beside an average, unless that is rounded.
+    averages: kind === 'leash' ? own.length + 1 : Math.floor(bytes / average.bytes),
     fast: seconds('fast'),
     lan: seconds('lan'),
     wan: seconds('wan'),

@@ -15,6 +15,16 @@ const key = ['C_complete', 'tether', 'Ada', 'common-4', 'common-8'];
 const targets = [0.5, 1, 2, 3];
 const rates = [0.5, 2];
 
+/** The second method, registered when the first had failed, and what it is held against: fixed periods with as few bits, and itself without rounding. */
+const leash = { kind: 'leash', target: 0.75, bits: 4, fixed: 0, commonMomentum: true };
+const second: Readonly<Record<string, object>> = {
+  leash,
+  'leash-exact': { ...leash, bits: 32 },
+  'rounded-1': { ...leash, fixed: 1 },
+  'rounded-2': { ...leash, fixed: 2 },
+  'rounded-4': { ...leash, fixed: 4 },
+};
+
 const plans = new Map<string, ReturnType<typeof loadPlan>>();
 function planOf(cell: string) {
   const known = plans.get(cell) ?? loadPlan(new URL(`../../experiments/study-${cell}.yaml`, import.meta.url).pathname);
@@ -58,12 +68,14 @@ export function jobs(): Job[] {
       targets.map((target) => `tether-${target}`),
     );
   const atRates = (cell: string) => grid(cell, ['C_complete', 'tether', 'common-4'], rates);
+  const ofSecond = (cell: string) => grid(cell, Object.keys(second)).toSorted((a, b) => a.seed - b.seed);
   // Seed by seed, so that three seeds of all are there before five of some.
   const keyRuns = (cell: string) => grid(cell, [...key, ...controls]).toSorted((a, b) => a.seed - b.seed);
   const inOrder = [
     ...small.flatMap(keyRuns),
     ...['fashion-16', 'lstm-16'].flatMap(keyRuns),
     ...small.flatMap(core),
+    ...[...small, 'fashion-16', 'lstm-16'].flatMap(ofSecond),
     ...small.flatMap(atRates),
     ...small.flatMap(atTargets),
     ...small.flatMap(rest),
@@ -72,6 +84,8 @@ export function jobs(): Job[] {
     ...['fashion-16', 'mnist-256'].flatMap(atRates),
     ...['fashion-16', 'lstm-16', 'mnist-256'].flatMap(rest),
     ...core(cells.at(-1)!),
+    ...ofSecond('mnist-256'),
+    ...ofSecond(cells.at(-1)!),
   ];
   return [...new Map(inOrder.map((job) => [keyOf(job), job])).values()];
 }
@@ -95,6 +109,7 @@ export function experimentOf(job: Job, done: ReadonlyMap<string, StudyRow>): Exp
     const tether = planned('tether');
     return at({ ...tether, algorithm: { ...tether.algorithm, target: Number(target) } as Experiment['algorithm'] });
   }
+  if (variant in second) return at({ ...planned('common-4'), algorithm: second[variant] as Experiment['algorithm'] });
   if (!controls.includes(variant)) return at(planned(variant));
   const from = variant === 'yoked' ? otherSeed(seed, seedsOf(cell)) : seed;
   const source = done.get(keyOf({ cell, data, variant: 'tether', rate, seed: from }));
