@@ -34,6 +34,7 @@ export interface TensorKernel {
     dgates: number,
     rows: number,
     width: number,
+    stride: number,
   ): void;
 }
 

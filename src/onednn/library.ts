@@ -27,7 +27,11 @@ const signatures = {
   dnnl_primitive_create: 'int(void *, uint64_t)',
   dnnl_primitive_destroy: 'int(uint64_t)',
   dnnl_primitive_execute: 'int(uint64_t, uint64_t, int, uint64_t)',
+  dnnl_get_effective_cpu_isa: 'int()',
 } as const;
+
+/** The one of `dnnl_cpu_isa_t`'s bits that all extents of AVX-512 have. */
+const avx512 = 0x20;
 
 const statuses = ['success', 'out of memory', 'invalid arguments', 'unimplemented', 'iterator ends', 'runtime error'];
 
@@ -46,6 +50,8 @@ export class OneDnnError extends Error {
 export interface Library extends Calls<keyof typeof signatures> {
   readonly version: string;
   readonly path: string;
+  /** Its kernels' vectors: what the processor has and ONEDNN_MAX_CPU_ISA allows. */
+  readonly vectors: 'avx512' | 'avx2';
   readonly engine: number;
   readonly stream: number;
   readonly dialect: Dialect;
@@ -117,6 +123,7 @@ function bind(koffi: Koffi, library: ReturnType<Koffi['load']>, path: string): L
     ...calls,
     version,
     path,
+    vectors: (calls.raw.dnnl_get_effective_cpu_isa() as number) & avx512 ? 'avx512' : 'avx2',
     engine,
     stream: calls.handle('dnnl_stream_create', engine, streamFlags.inOrder),
     dialect: openDialect({ engine, bind: bindAll, copyOf }),

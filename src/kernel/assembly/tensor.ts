@@ -125,7 +125,10 @@ export function lstmOutput(gates: usize, tanhCells: usize, y: usize, rows: i32, 
   }
 }
 
-/** One time step back: gradients by the gates before their activation, and dc by the cell before. dh comes from the step after. */
+/**
+ * One time step back: gradients by the gates before their activation, whose rows are `stride` elements apart, and dc by the cell before. dh
+ * comes from the step after.
+ */
 export function lstmCellGrad(
   dy: usize,
   dh: usize,
@@ -136,6 +139,7 @@ export function lstmCellGrad(
   dgates: usize,
   rows: i32,
   width: i32,
+  stride: i32,
 ): void {
   const bytes = <usize>width << 2;
   const one = f32x4.splat(1);
@@ -181,5 +185,6 @@ export function lstmCellGrad(
       store<f32>(to + 3 * bytes, here * t * (o * (1 - o)));
       store<f32>(dc + narrow + at, dcell * f);
     }
+    dgates += <usize>(stride - 4 * width) << 2;
   }
 }

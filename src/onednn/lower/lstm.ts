@@ -1,7 +1,7 @@
 import type { Tuple } from '../../base/tuple.ts';
 import type { Node, Value } from '../../tensor/program.ts';
 import type { Format } from '../format.ts';
-import type { Described, Stored } from '../recorder.ts';
+import type { Described, PostOp, Stored } from '../recorder.ts';
 import type { Scope } from '../scope.ts';
 import type { Rules } from './rule.ts';
 
@@ -23,23 +23,22 @@ function sizesOf(scope: Scope, x: Value, h0: Value): Sizes {
   return { time, batch, width, hidden: scope.shape(h0)[1]! };
 }
 
-/** The product of every time step, and its weight in the format it wants. */
+/** The product of every time step, and its weight in the format it wants; in that of `plain` if it has no order of its own. */
 function recurrent(
   scope: Scope,
   weight: Stored,
-  [rows, inner, columns]: readonly [number, number, number],
+  [src, plain]: readonly [Format, Format],
   accumulate: boolean,
 ): { readonly described: Described; readonly weights: Stored } {
   const { recorder } = scope;
   const { formats } = recorder;
-  const described = recorder.describe(
-    'matmul',
-    { src: formats.plain([rows, inner]), weights: formats.any([inner, columns]), dst: formats.plain([rows, columns]) },
-    { posts: accumulate ? [{ kind: 'sum' }] : [] },
-  );
-  const weights = recorder.arena(recorder.wanted(described, 'weights'));
+  const dst = formats.plain([src.shape[0]!, plain.shape[1]!]);
+  const posts: PostOp[] = accumulate ? [{ kind: 'sum' }] : [];
+  const describe = (format: Format) => recorder.describe('matmul', { src, weights: format, dst }, { posts });
+  const wanted = recorder.wanted(describe(formats.any(plain.shape)), 'weights');
+  const weights = recorder.arena(formats.isPlain(wanted) ? plain : wanted);
   recorder.copy(weight, weights);
-  return { described, weights };
+  return { described: describe(weights.format), weights };
 }
 
 function forward(scope: Scope, { inputs, outputs }: Node<'lstm'>): void {
@@ -66,7 +65,7 @@ function forward(scope: Scope, { inputs, outputs }: Node<'lstm'>): void {
   const { described, weights } = recurrent(
     scope,
     recorder.as(scope.read(weightHidden), transposed),
-    [batch, hidden, wide],
+    [formats.plain([batch, hidden]), formats.strided([hidden, wide], [scope.rowStride(wide), 1])],
     true,
   );
   const narrowAt = (stored: Stored, t: number) =>
@@ -120,12 +119,15 @@ function backward(scope: Scope, { inputs, outputs }: Node<'lstmGrad'>): void {
   const tanhCells = recorder.arena(flat);
   recorder.activation('tanh', recorder.as(cellsStored, flat), tanhCells);
 
-  const dgates = recorder.plain([time, batch, wide]);
-  const { described, weights } = recurrent(scope, scope.read(weightHidden), [batch, wide, hidden], false);
+  const stride = scope.rowStride(wide);
+  const gateRows = (rows: number) => formats.strided([rows, wide], [stride, 1]);
+  const [dgates, stepGates] = [recorder.arena(gateRows(steps)), gateRows(batch)];
+  const plain = formats.plain([wide, hidden]);
+  const { described, weights } = recurrent(scope, scope.read(weightHidden), [stepGates, plain], false);
   const at = (stored: Stored, t: number, columns: number, format: Format) =>
     recorder.from(stored, t * batch * columns, format);
   for (let t = time - 1; t >= 0; t--) {
-    const dgatesHere = at(dgates, t, wide, formats.plain([batch, wide]));
+    const dgatesHere = at(dgates, t, stride, stepGates);
     const parts = [
       at(dyStored, t, hidden, state),
       dh,
@@ -140,26 +142,27 @@ function backward(scope: Scope, { inputs, outputs }: Node<'lstmGrad'>): void {
         number,
         7
       >;
-      return () => kernel().lstmCellGrad(dyAt, dhAt, dcAt, gatesAt, tanhAt, beforeAt, dgatesAt, batch, hidden);
+      return () => kernel().lstmCellGrad(dyAt, dhAt, dcAt, gatesAt, tanhAt, beforeAt, dgatesAt, batch, hidden, stride);
     });
     recorder.execute('lstmGrad', described, { src: dgatesHere, weights, dst: dh });
   }
 
-  const all = recorder.as(dgates, formats.plain([steps, wide]));
-  const transposed = (stored: Stored, rows: number) => recorder.as(stored, formats.strided([wide, rows], [1, wide]));
-  recorder.matmul(all, scope.read(weightInput), recorder.as(scope.target(outputs[0]!), formats.plain([steps, width])));
+  const transposed = (stored: Stored, rows: number) => recorder.as(stored, formats.strided([wide, rows], [1, stride]));
+  const dx = recorder.as(scope.target(outputs[0]!), formats.plain([steps, width]));
+  recorder.matmul(dgates, scope.read(weightInput), dx);
   scope.define(outputs[1]!, dh);
   scope.define(outputs[2]!, dc);
   const inputRows = recorder.as(scope.read(x), formats.plain([steps, width]));
-  recorder.matmul(transposed(all, steps), inputRows, scope.target(outputs[3]!));
+  recorder.matmul(transposed(dgates, steps), inputRows, scope.target(outputs[3]!));
   const dweightHidden = scope.target(outputs[4]!);
-  recorder.matmul(transposed(all, batch), scope.read(h0), dweightHidden);
+  recorder.matmul(transposed(dgates, batch), scope.read(h0), dweightHidden);
   if (time > 1) {
-    const later = at(dgates, 1, wide, formats.plain([steps - batch, wide]));
+    const later = at(dgates, 1, stride, gateRows(steps - batch));
     const hiddenRows = recorder.as(scope.read(y), formats.plain([steps - batch, hidden]));
     recorder.matmul(transposed(later, steps - batch), hiddenRows, dweightHidden, undefined, [{ kind: 'sum' }]);
   }
-  recorder.sumRows(all, steps, wide, scope.target(outputs[5]!));
+  const dbias = recorder.as(scope.target(outputs[5]!), formats.plain([1, wide]));
+  recorder.matmul(recorder.constant([1, steps], 1), dgates, dbias);
 }
 
 export const recurrentRules: Rules<'lstm' | 'lstmGrad'> = { lstm: forward, lstmGrad: backward };

@@ -33,15 +33,18 @@ export function matmulChain(
   links: readonly Link[],
 ): void {
   const { recorder } = scope;
-  const matrix = (value: Value, transposed: boolean): Stored => {
+  const { formats } = recorder;
+  const matrix = (value: Value, transposed: boolean, columnwise: boolean): Stored => {
     const [rows, columns] = scope.shape(value) as [number, number];
-    const stored = scope.read(value);
-    return transposed ? recorder.as(stored, recorder.formats.strided([columns, rows], [1, columns])) : stored;
+    // Worth a copy where many rows are read.
+    const stride = columnwise && rows >= 512 ? scope.rowStride(columns) : columns;
+    const stored = scope.read(value, formats.strided([rows, columns], [stride, 1]));
+    return transposed ? recorder.as(stored, formats.strided([columns, rows], [1, stride])) : stored;
   };
   const [a, b, bias] = inputs as [Value, Value, Value?];
   recorder.matmul(
-    matrix(a, attributes.transposeA),
-    matrix(b, attributes.transposeB),
+    matrix(a, attributes.transposeA, attributes.transposeA),
+    matrix(b, attributes.transposeB, !attributes.transposeB),
     scope.target((links.at(-1)?.node ?? { outputs }).outputs[0]!),
     bias === undefined ? undefined : recorder.as(scope.read(bias), recorder.formats.plain([1, scope.size(bias)])),
     activationPosts(links),
