@@ -54,6 +54,15 @@ export function asImages(scope: Scope, x: Value): Stored {
   return scope.read(x, imageFormat(scope, shape));
 }
 
+/** The same elements in another format: a copy, unless they are in it already. */
+function inFormat(scope: Scope, stored: Stored, format: Format): Stored {
+  const { recorder } = scope;
+  if (recorder.formats.same(stored.format, format)) return stored;
+  const made = recorder.arena(format);
+  recorder.copy(stored, made);
+  return made;
+}
+
 const conv2d: Rule<'conv2d'> = (scope, { inputs, outputs, attributes }) => {
   const { recorder } = scope;
   const [x, weight, bias] = inputs as [Value, Value, Value?];
@@ -90,6 +99,16 @@ const convGradInput: Rule<'convGradInput'> = (scope, { inputs, outputs, attribut
   });
 };
 
+/** Images with zeros for the channels that they lack of three. */
+function threeChannels(scope: Scope, x: Value): Stored {
+  const { recorder } = scope;
+  const shape = scope.shape(x).with(1, 3);
+  const images = recorder.literal(shape, new Float32Array(sizeOf(shape)));
+  const given = recorder.formats.part(images.format, scope.shape(x), [0, 0, 0, 0])!;
+  recorder.copy(scope.current(x), recorder.as(images, given));
+  return images;
+}
+
 /** The gradient by the weight, and by the bias where it is asked for. */
 export function convGradWeight(
   scope: Scope,
@@ -99,32 +118,42 @@ export function convGradWeight(
   const { recorder } = scope;
   const { formats } = recorder;
   const [dy, x] = inputs as [Value, Value];
-  const shapes = convolution(scope.shape(x), attributes.shape, scope.shape(dy), attributes);
   const bias = biasGradient === undefined ? undefined : scope.target(biasGradient);
-  const described = recorder.describe(
-    'convolutionBackwardWeights',
-    {
-      src: formats.any(shapes.x),
-      diffWeights: formats.any(shapes.weight),
-      diffBias: bias?.format,
-      diffDst: formats.any(shapes.y),
-      ...shapes.window,
-    },
-    { hint: forward(scope, shapes) },
-  );
+  const describe = (shapes: Shapes) =>
+    recorder.describe(
+      'convolutionBackwardWeights',
+      {
+        src: formats.any(shapes.x),
+        diffWeights: formats.any(shapes.weight),
+        diffBias: bias?.format,
+        diffDst: formats.any(shapes.y),
+        ...shapes.window,
+      },
+      { hint: forward(scope, shapes) },
+    );
+  const own = convolution(scope.shape(x), attributes.shape, scope.shape(dy), attributes);
+  const usual = describe(own);
+  const usualSrc = recorder.wanted(usual, 'src');
+  // AVX2's kernel fills one or two channels up to eight, but takes three as they are.
+  const few = attributes.groups === 1 && own.x[1]! < 3 && formats.channelsOf(usualSrc)?.width === 8;
+  const shapes = few ? convolution(own.x.with(1, 3), own.weight.with(1, 3), own.y, attributes) : own;
+  const described = few ? describe(shapes) : usual;
   // Parameters are plain, and so is whatever meets them.
   const wanted = recorder.wanted(described, 'diffWeights');
-  const plain = formats.plain(shapes.weight);
+  const plain = formats.plain(own.weight);
   const direct = formats.same(wanted, plain);
   const target = recorder.as(scope.target(outputs[0]!), plain);
   const written = direct ? target : recorder.arena(wanted);
   recorder.execute('convGradWeight', described, {
-    src: scope.read(x, recorder.wanted(described, 'src')),
+    src: few ? inFormat(scope, threeChannels(scope, x), recorder.wanted(described, 'src')) : scope.read(x, usualSrc),
     diffDst: scope.read(dy, recorder.wanted(described, 'diffDst')),
     diffWeights: written,
     ...(bias && { diffBias: bias }),
   });
-  if (!direct) recorder.copy(written, target);
+  if (few) {
+    const all = inFormat(scope, written, formats.plain(shapes.weight));
+    recorder.copy(recorder.as(all, formats.part(all.format, own.weight, [0, 0, 0, 0])!), target);
+  } else if (!direct) recorder.copy(written, target);
 }
 
 const windowKey = (window: Window | undefined) => [window?.kernel, window?.stride, window?.padding];
