@@ -1,10 +1,11 @@
 /**
  * Training steps of DBench against PyTorch: both on one thread of the same core, in turns, so that whatever else the
- * machine does meets both alike. Needs Debian's python3-torch and libopenblas0-pthread, and Linux's taskset. Which kernels
+ * machine does meets both alike. Needs Debian's python3-torch, python3-torchvision and libopenblas0-pthread, and Linux's taskset. Which kernels
  * OpenBLAS takes, by itself or by OPENBLAS_CORETYPE, makes a difference of up to 3 times: PyTorch is tried with each kind
- * first, and compared with the one it is fastest with.
+ * first, and compared with the one it is fastest with. `--backend` may be given several times: all take turns. `--isa avx2`
+ * keeps oneDNN and PyTorch to AVX2, as on a processor without AVX-512; onnxruntime cannot be told.
  *
- *     npx tsx bench/compare.ts [--backend auto] [--seconds 10] [--core 0] [--json] [mlp cnn lstm resnet20 …]
+ *     npx tsx bench/compare.ts [--backend auto] [--isa avx2] [--seconds 16] [--core 0] [--json] [mlp cnn lstm resnet20 …]
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { cpus, loadavg } from 'node:os';
@@ -92,14 +93,22 @@ class Side {
 
 const here = (file: string) => fileURLToPath(new URL(file, import.meta.url));
 
-/** Kernels of OpenBLAS; the first is its own choice. A processor without AVX-512 ends the process with the third. */
-const coreTypes = ['', 'Haswell', 'SkylakeX', 'Zen'];
+/** What tells PyTorch and oneDNN, ours and PyTorch's, which instructions to do without; and kernels of OpenBLAS to try. */
+const instructionSets = {
+  // OpenBLAS's own choice first. A processor without AVX-512 ends the process with the third.
+  all: { environment: {}, coreTypes: ['', 'Haswell', 'SkylakeX', 'Zen'] },
+  avx2: {
+    environment: { ONEDNN_MAX_CPU_ISA: 'AVX2', DNNL_MAX_CPU_ISA: 'AVX2', ATEN_CPU_CAPABILITY: 'avx2' },
+    coreTypes: ['Haswell', 'Zen'],
+  },
+} as const;
+type InstructionSet = (typeof instructionSets)[keyof typeof instructionSets];
 
 /** PyTorch with the kernels that make this step fastest. */
-async function fastestTorch(name: string, core: string) {
+async function fastestTorch(name: string, core: string, { coreTypes, environment: limits }: InstructionSet) {
   const tried = [];
   for (const coreType of coreTypes) {
-    const environment = { OPENBLAS_CORETYPE: coreType };
+    const environment = { ...limits, OPENBLAS_CORETYPE: coreType };
     const side = new Side(core, ['/usr/bin/python3', here('torch_step.py'), name], environment);
     try {
       const { version, openblas } = (await side.answer()) as { version: string; openblas: boolean };
@@ -107,7 +116,7 @@ async function fastestTorch(name: string, core: string) {
         throw new Error('PyTorch computes without OpenBLAS, many times slower: install libopenblas0-pthread');
       tried.push({ coreType, version, side, ms: quantile(await side.measure(1), 0.1) });
     } catch (error) {
-      if (coreType === '') throw error;
+      if (coreType === coreTypes[0]) throw error;
     }
   }
   const fastest = tried.reduce((best, each) => (each.ms < best.ms ? each : best));
@@ -115,31 +124,44 @@ async function fastestTorch(name: string, core: string) {
   return fastest;
 }
 
-async function compare(name: string, backend: BackendName, seconds: number, core: string) {
-  const own = [here('compare.ts'), '--serve', name, '--backend', backend];
-  const ours = new Side(core, [process.execPath, ...process.execArgv, ...own]);
-  await ours.answer();
-  const { side: torch, version, coreType } = await fastestTorch(name, core);
-  const times: { ours: number[]; torch: number[] } = { ours: [], torch: [] };
+async function compare(
+  name: string,
+  backends: readonly BackendName[],
+  seconds: number,
+  core: string,
+  instructions: InstructionSet,
+) {
+  const ours = backends.map((backend) => {
+    const own = [here('compare.ts'), '--serve', name, '--backend', backend];
+    const side = new Side(core, [process.execPath, ...process.execArgv, ...own], instructions.environment);
+    return { backend, side, times: [] as number[] };
+  });
+  for (const { side } of ours) await side.answer();
+  const { side: torch, version, coreType } = await fastestTorch(name, core, instructions);
+  const torchTimes: number[] = [];
   const rounds = 8;
+  const turn = seconds / rounds / (ours.length + 1);
   for (let round = 0; round < rounds; round++) {
-    times.ours.push(...(await ours.measure(seconds / rounds / 2)));
-    times.torch.push(...(await torch.measure(seconds / rounds / 2)));
+    for (const { side, times } of ours) times.push(...(await side.measure(turn)));
+    torchTimes.push(...(await torch.measure(turn)));
   }
-  ours.close();
+  for (const { side } of ours) side.close();
   torch.close();
-  const ratio = (q: number) => quantile(times.torch, q) / quantile(times.ours, q);
-  return {
-    name,
-    title: cases[name]!.title,
-    oursMs: quantile(times.ours, 0.5),
-    torchMs: quantile(times.torch, 0.5),
-    ratio: ratio(0.5),
-    // Of the runs that other processes disturbed least.
-    undisturbedRatio: ratio(0.1),
-    torchVersion: version,
-    torchKernels: coreType || 'own choice',
-  };
+  return ours.map(({ backend, times }) => {
+    const ratio = (q: number) => quantile(torchTimes, q) / quantile(times, q);
+    return {
+      name,
+      title: cases[name]!.title,
+      backend,
+      oursMs: quantile(times, 0.5),
+      torchMs: quantile(torchTimes, 0.5),
+      ratio: ratio(0.5),
+      // Of the runs that other processes disturbed least.
+      undisturbedRatio: ratio(0.1),
+      torchVersion: version,
+      torchKernels: coreType || 'own choice',
+    };
+  });
 }
 
 const { values, positionals } = parseArgs({
@@ -148,18 +170,20 @@ const { values, positionals } = parseArgs({
     seconds: { type: 'string', default: '16' },
     core: { type: 'string', default: '0' },
     json: { type: 'boolean', default: false },
-    backend: { type: 'string', default: 'auto' },
+    backend: { type: 'string', multiple: true, default: ['auto'] },
+    isa: { type: 'string', default: 'all' },
     serve: { type: 'string' },
   },
 });
-const backend = await chooseBackend(values.backend as BackendChoice);
-if (values.serve !== undefined) await serve(values.serve, backend);
+const backends = await Promise.all(values.backend.map((choice) => chooseBackend(choice as BackendChoice)));
+if (values.serve !== undefined) await serve(values.serve, backends[0]!);
 else {
+  const instructions = instructionSets[values.isa as keyof typeof instructionSets];
   const found = [];
   for (const name of positionals.length > 0 ? positionals : Object.keys(cases))
-    found.push(await compare(name, backend, Number(values.seconds), values.core));
+    found.push(...(await compare(name, backends, Number(values.seconds), values.core, instructions)));
   const context = {
-    backend,
+    isa: values.isa,
     cpu: cpus()[0]!.model.trim(),
     node: process.version,
     torch: found[0]!.torchVersion,
@@ -168,13 +192,14 @@ else {
   if (values.json) console.log(JSON.stringify({ ...context, found }, null, 2));
   else {
     console.log(
-      `${backend}, one thread of ${context.cpu}, Node ${context.node}, PyTorch ${context.torch}, load ${number(context.load[0]!, 3)}; median step`,
+      `one thread of ${context.cpu}, instructions: ${context.isa}, Node ${context.node}, PyTorch ${context.torch}, load ${number(context.load[0]!, 3)}; median step`,
     );
     console.log(
       table(
-        ['step', 'DBench ms', 'PyTorch ms', 'PyTorch / DBench', 'fastest tenth', 'its kernels'],
-        found.map(({ title, oursMs, torchMs, ratio, undisturbedRatio, torchKernels }) => [
+        ['step', 'backend', 'DBench ms', 'PyTorch ms', 'PyTorch / DBench', 'fastest tenth', 'its kernels'],
+        found.map(({ title, backend, oursMs, torchMs, ratio, undisturbedRatio, torchKernels }) => [
           title,
+          backend,
           number(oursMs, 4),
           number(torchMs, 4),
           `${ratio.toFixed(2)}×`,
