@@ -1,7 +1,7 @@
 import { UserError } from './base/error.ts';
 import type { Backend } from './tensor/backend.ts';
 
-/** What can run programs; `auto` is oneDNN where it is installed. Each is loaded when it is asked for. */
+/** What can run programs. Each is loaded when it is asked for. */
 export const backendNames = ['onnx', 'onednn'] as const;
 export type BackendName = (typeof backendNames)[number];
 export const backendChoices = ['auto', ...backendNames] as const;
@@ -23,8 +23,55 @@ export async function backendVersion(name: BackendName): Promise<string> {
   return (await (await import('./onednn/library.ts')).loadLibrary()).version;
 }
 
-/** The name behind a choice, on this machine. */
-export async function chooseBackend(choice: BackendChoice = 'auto'): Promise<BackendName> {
+type Vectors = 'avx512' | 'avx2';
+interface Ratios {
+  readonly onednn: number;
+  readonly onnx: number;
+}
+
+/**
+ * PyTorch's time for a training step ÷ ours, by the vectors that oneDNN uses and by kind of model: the table of docs/performance.md. `auto`
+ * takes the larger. Bits depend on the choice, so it is never timed anew.
+ */
+const measured: Readonly<Record<Vectors, Readonly<Record<string, Ratios>>>> = {
+  avx512: {
+    mlp: { onednn: 1.62, onnx: 1.13 },
+    cnn: { onednn: 2.78, onnx: 1.13 },
+    lstm: { onednn: 1.6, onnx: 1.21 },
+    gpt: { onednn: 1.75, onnx: 1.34 },
+    resnet20: { onednn: 1.49, onnx: 0.93 },
+    densenet100: { onednn: 2.02, onnx: 1.29 },
+  },
+  avx2: {
+    mlp: { onednn: 1.34, onnx: 1.05 },
+    cnn: { onednn: 2.17, onnx: 1.51 },
+    lstm: { onednn: 1.32, onnx: 1.13 },
+    gpt: { onednn: 1.46, onnx: 1.22 },
+    resnet20: { onednn: 1.38, onnx: 1.11 },
+    densenet100: { onednn: 1.85, onnx: 1.35 },
+  },
+};
+
+/** Kinds that were not measured, and what they are most like. */
+const alike: Readonly<Record<string, string>> = {
+  resnet18: 'resnet20',
+  resnet32: 'resnet20',
+  resnet44: 'resnet20',
+  resnet50: 'resnet20',
+  resnet56: 'resnet20',
+  vit: 'gpt',
+};
+
+/** What was measured for a kind of model, or for one like it; undefined for files of users. */
+export const ratiosOf = (vectors: Vectors, kind: string): Ratios | undefined => measured[vectors][alike[kind] ?? kind];
+
+/** The faster of both; oneDNN, which is ahead for most, where nothing was measured. */
+export function fasterBackend(ratios: Ratios | undefined): BackendName {
+  return ratios !== undefined && ratios.onnx > ratios.onednn ? 'onnx' : 'onednn';
+}
+
+/** The name behind a choice, on this machine, for a kind of model. */
+export async function chooseBackend(choice: BackendChoice = 'auto', kind = ''): Promise<BackendName> {
   if (choice !== 'auto') {
     await openBackend(choice);
     return choice;
@@ -33,7 +80,8 @@ export async function chooseBackend(choice: BackendChoice = 'auto'): Promise<Bac
   if (process.arch !== 'x64') return 'onnx';
   try {
     await openBackend('onednn');
-    return 'onednn';
+    const { vectors } = await (await import('./onednn/library.ts')).loadLibrary();
+    return fasterBackend(ratiosOf(vectors, kind));
   } catch (error) {
     // Whoever names a file wants that one, and to know when it is not there.
     if (error instanceof UserError && process.env.DBENCH_ONEDNN === undefined) return 'onnx';

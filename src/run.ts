@@ -32,13 +32,13 @@ export interface RunOptions {
 }
 
 /** What a run tells as it proceeds. */
-export type Progress = { readonly type: 'run'; readonly run: Run } | Event;
+export type Progress = { readonly type: 'run'; readonly run: Run; readonly backend: BackendName } | Event;
 
 /** A new run from beginning to end. */
 export async function* run(experiment: Experiment, options: RunOptions): AsyncGenerator<Progress> {
   const { root, world = alone, launch } = options;
   yield* carry(experiment, options, async (experiment) => {
-    const backend = await chooseBackend(options.backend);
+    const backend = await chooseBackend(options.backend, experiment.model.kind);
     const workers = workersFor(experiment.replicas, options.workers, world.place);
     const machine = machineContext(workers, { name: backend, version: await backendVersion(backend) }, world);
     return { run: createRun(root, experiment, { ...machine, launch }), backend };
@@ -75,7 +75,7 @@ async function* carry(
   let unlock = () => {};
   try {
     unlock = lock(run);
-    yield { type: 'run', run };
+    yield { type: 'run', run, backend };
     const task = { experiment, folder: run.checkpoints, backend };
     const agreed = await lead(world, task, (checkpoints) => rewind(run, store, checkpoints));
     live.rewind(agreed.checkpoints.from ?? 0);

@@ -106,7 +106,7 @@ interface Measured {
 async function measure(options: ReplicasOptions, n: number): Promise<Measured> {
   const experiment = experimentOf(options, n);
   const prepared = await prepare(experiment);
-  const backend = await chooseBackend(options.backend);
+  const backend = await chooseBackend(options.backend, options.model);
   const floors = options.floors && (await floorsOf(experiment, prepared, backend, options.workers));
   const steps: { readonly event: StepEvent; readonly at: number }[] = [];
   let parameters = 0;
@@ -169,7 +169,7 @@ export const replicasBench: Bench<ReplicasOptions> = {
     for (const n of options.n.toSorted((a, b) => a - b)) measured.push(await measure(options, n));
     return {
       data: { ...options, runs: measured },
-      title: `Training ${options.model} by ${options.algorithm}, ${number(measured[0]!.parameters)} parameters, batch ${options.batch}, ${options.topology}, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend)}`,
+      title: `Training ${options.model} by ${options.algorithm}, ${number(measured[0]!.parameters)} parameters, batch ${options.batch}, ${options.topology}, ${options.workers} worker${options.workers === 1 ? '' : 's'}, ${await chooseBackend(options.backend, options.model)}`,
       headers: ['n', 'ms per step', ...phaseNames, 'replicas × steps / s', 'peak MB', ...shared],
       rows: measured.map(({ n, stepMs, phasesMs, replicaStepsPerSecond, peakBytes, floors, efficiency }) => [
         String(n),

@@ -35,7 +35,7 @@ export function command(): Command {
   return command.action(async (options: Options) => {
     const { batch, threads } = options;
     const model = modelSettings(options.model, options);
-    const backend = await chooseBackend(options.backend);
+    const backend = await chooseBackend(options.backend, model.kind);
     const task = taskOf(model, options);
     const given = { model, task, optimizer: optimizerSettings(options), batch, threads, backend };
     const found = await benchStep(given, options.seconds);

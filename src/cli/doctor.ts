@@ -3,9 +3,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { availableParallelism, cpus, freemem, totalmem } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
-import { chooseBackend } from '../backends.ts';
+import { type BackendName, chooseBackend } from '../backends.ts';
 import { UserError } from '../base/error.ts';
 import { dataFolder } from '../data/folder.ts';
+import { modelKinds } from '../model/models.ts';
 import { jsonOption } from './options.ts';
 import { bytes, fields } from './print.ts';
 
@@ -47,12 +48,22 @@ function mpiLibrary(): { version: string; path: string; abi: string } | { error:
 /** oneDNN, or why it does not load here. */
 async function onednn() {
   try {
-    const { version, path } = await (await import('../onednn/library.ts')).loadLibrary();
-    return { version, path };
+    const { version, path, vectors } = await (await import('../onednn/library.ts')).loadLibrary();
+    return { version, path, vectors };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { error: error.message, hint: error.hint };
   }
+}
+
+/** Which kinds of model `auto` gives to which backend. */
+async function automatic(): Promise<Readonly<Partial<Record<BackendName, readonly string[]>>>> {
+  const chosen = new Map<BackendName, string[]>();
+  for (const kind of modelKinds) {
+    const backend = await chooseBackend('auto', kind);
+    chosen.set(backend, [...(chosen.get(backend) ?? []), kind]);
+  }
+  return Object.fromEntries(chosen);
 }
 
 async function examine() {
@@ -66,6 +77,7 @@ async function examine() {
     memoryBytes: totalmem(),
     freeMemoryBytes: freemem(),
     backend: 'error' in dnn ? 'onnx' : await chooseBackend(),
+    modelsByBackend: 'error' in dnn ? { onnx: modelKinds } : await automatic(),
     onnxruntime: await onnxruntime(),
     onednn: dnn,
     mpi: { ...mpiLibrary(), launcher: says('mpirun', '--version') },
@@ -89,9 +101,16 @@ export function command(): Command {
         ],
         [
           'oneDNN',
-          'error' in dnn ? `${dnn.error} (optional, faster on x86; ${dnn.hint})` : `${dnn.version} (${dnn.path})`,
+          'error' in dnn
+            ? `${dnn.error} (optional, faster on x86; ${dnn.hint})`
+            : `${dnn.version} (${dnn.path}, ${dnn.vectors})`,
         ],
-        ['backend', `${found.backend} unless --backend says otherwise`],
+        [
+          'backend',
+          `${Object.entries(found.modelsByBackend)
+            .map(([name, kinds]) => (kinds.length === modelKinds.length ? name : `${name} for ${kinds.join(', ')}`))
+            .join('; ')} unless --backend says otherwise`,
+        ],
         [
           'MPI',
           'error' in mpi

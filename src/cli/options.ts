@@ -35,7 +35,10 @@ export function timeoutOption(): Option {
 
 /** `--backend auto|onnx|onednn` */
 export function backendOption(): Option {
-  return new Option('--backend <name>', 'what computes the models; auto: oneDNN if it is installed')
+  return new Option(
+    '--backend <name>',
+    'what computes the models; auto: the faster of those installed for this kind of model',
+  )
     .choices(backendChoices)
     .default('auto');
 }

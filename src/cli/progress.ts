@@ -20,6 +20,7 @@ export class RunProgress {
   readonly #name: string;
   readonly #brief: boolean;
   readonly #after: () => string;
+  #backend = '';
   #start: StartEvent | undefined;
   #startedAt = 0;
   /** Virtual seconds at which the run ends, and at which it was when this began. */
@@ -42,7 +43,9 @@ export class RunProgress {
 
   tell(event: Progress): void {
     if (event.type === 'run') this.#until = event.run.experiment.until?.virtualSeconds ?? Number.POSITIVE_INFINITY;
-    if (event.type === 'run' && !this.#out.isTTY && !this.#brief) this.#line(`${this.#name}  ${event.run.folder}`);
+    if (event.type === 'run') this.#backend = event.backend;
+    if (event.type === 'run' && !this.#out.isTTY && !this.#brief)
+      this.#line(`${this.#name}  ${event.run.folder}  ${event.backend}`);
     if (event.type === 'run') this.#tellProbes(event.run.experiment);
     if (event.type === 'start') {
       this.#start = event;
@@ -109,7 +112,7 @@ export class RunProgress {
   }
 
   #state(): readonly Part[] {
-    if (this.#start === undefined) return [{ text: 'preparing', rank: 0 }];
+    if (this.#start === undefined) return [{ text: `preparing ${this.#backend}`, rank: 0 }];
     const { steps, stepsPerEpoch } = this.#start;
     const step = this.#step;
     const epoch = step === undefined ? 0 : Math.ceil((step.step + 1) / stepsPerEpoch);

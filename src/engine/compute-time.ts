@@ -46,7 +46,7 @@ async function measure(
   const feed = feedOf(experiment, dataset, shares);
   const size = Math.max(...feed.batchSizes(0, 1));
   const step = trainStep(buildModel(experiment.model, feed.task), size, optimizer(experiment.optimizer));
-  const backend = await openBackend(await chooseBackend(choice));
+  const backend = await openBackend(await chooseBackend(choice, experiment.model.kind));
   const executable = await backend.compile(step.program, { threads: 1 });
   const memory = allocate(step);
   memory.params!.set(initialise(step.params, experiment.seed));

@@ -17,7 +17,7 @@ export interface TrainOptions {
   readonly place?: RankPlace | undefined;
   /** Sends rows to other processes while the next replica computes. */
   readonly overlap?: boolean | undefined;
-  /** What computes the models, on which their last bits depend; oneDNN if it is installed, unless given. */
+  /** What computes the models, on which their last bits depend; as `auto` unless given. */
   readonly backend?: BackendName | undefined;
   readonly checkpoints?: Checkpoints | undefined;
   /** Ends the run after the step it is in, with a checkpoint. */
@@ -31,7 +31,7 @@ export async function* train(
   options: TrainOptions = {},
 ): AsyncGenerator<Event> {
   const threads = workersFor(experiment.replicas, options.workers, options.place);
-  const backend = options.backend ?? (await chooseBackend());
+  const backend = options.backend ?? (await chooseBackend('auto', experiment.model.kind));
   const matrices = matrixNames(planOfRun(experiment).plan, wishesOf(experiment.consensus));
   // Rows that are on their way to a neighbour cannot be compared with others meanwhile.
   const overlap = options.overlap === true && !experiment.probes.edges;
