@@ -38,6 +38,15 @@ function why(frames: readonly ReplicaFrame[], replica: number, dealt: Parameters
 describe('why a replica is behind', () => {
   const worse = frame(9, all(0.9, { 3: 0.5 }));
 
+  it('of connections that are drawn in part nothing is told as if it were all', () => {
+    const found = reasons([worse], worse, { ...ring, all: 100, edges: [2, 3] }, 3, unknown);
+    expect(found.sampled).toBe(true);
+    expect(found.table.map(({ name }) => name)).toContain('some of those it hears');
+    expect(found.why.join()).not.toMatch(/hear/);
+    const none = reasons([worse], worse, { ...ring, all: 100, edges: [0, 1] }, 3, unknown);
+    expect(none.why.join()).not.toMatch(/hears nobody/);
+  });
+
   it('a server has no data and no loss of its own, but is there', () => {
     const loss = all(0.5).map((value, i) => (i < 3 ? value : null));
     const told = why([frame(9, all(0.9, { 3: 0.5 }), { loss })], 3, { counts: null, totals: [10, 10, 10] });

@@ -59,6 +59,9 @@ export function neighboursOf({ edges, directed }: NetworkRound, replica: number)
   return [...found].sort((a, b) => a - b);
 }
 
+/** Whether there are more connections than are drawn: then those it is known to hear are some of them. */
+const isSampled = ({ edges, all }: NetworkRound) => edges.length / 2 < all;
+
 /** All samples, class by class. */
 export const allOf = (counts: readonly (readonly number[])[]): number[] =>
   counts[0]!.map((_, c) => sum(counts.map((row) => row[c]!)));
@@ -122,6 +125,7 @@ export function reasons(
   { counts, totals }: DealtShares,
 ) {
   const neighbours = neighboursOf(round, replica);
+  const sampled = isSampled(round);
   const accuracy = placeOf(frame.testAccuracy, replica, 'low');
   const testLoss = placeOf(frame.testLoss, replica, 'high');
   const loss = placeOf(frame.loss, replica, 'high');
@@ -153,7 +157,7 @@ export function reasons(
   add('virtual time', placeOf(frame.finished, replica, 'high'), seconds);
   if (near.length > 0)
     table.push({
-      name: 'those it hears',
+      name: sampled ? 'some of those it hears' : 'those it hears',
       own: (accuracy === undefined ? short : percent)(meanOf(near)),
       mean: (accuracy === undefined ? short : percent)(score!.mean),
       place: '',
@@ -185,7 +189,7 @@ export function reasons(
     const all = (scores(frame) ?? []).filter((value) => value !== null);
     const off = near.length === 0 ? 0 : (accuracy === undefined ? 1 : -1) * (meanOf(near) - score.mean);
     // By less than what is usual among the replicas they differ by chance.
-    if (off > 0.5 * deviation(all))
+    if (off > 0.5 * deviation(all) && !sampled)
       why.push(
         `${neighbours.length === 1 ? 'The one it hears is' : 'Those it hears are'} behind as well: what better ones know comes to it over several steps.`,
       );
@@ -193,7 +197,7 @@ export function reasons(
       why.push(
         `It is slow: it made ${number(ownSteps.own)} steps of its own, others ${number(ownSteps.mean, 3)} on average.`,
       );
-    if (neighbours.length === 0) why.push('It hears nobody in this round.');
+    if (neighbours.length === 0 && !sampled) why.push('It hears nobody in this round.');
     if (distance !== undefined && distance.mean > 0 && distance.own > 1.5 * distance.mean)
       why.push(
         `It is ${short(distance.own / distance.mean)} times as far from the mean as others: averaging does not bring it back.`,
@@ -204,8 +208,8 @@ export function reasons(
     if (why.length === (serves ? 1 : 0))
       why.push(
         data === undefined
-          ? 'Nothing stands out among those it hears and in its distance to the mean.'
-          : 'Nothing stands out: its data, those it hears and its distance are like those of others.',
+          ? `Nothing stands out ${sampled ? '' : 'among those it hears and '}in its distance to the mean.`
+          : `Nothing stands out: its data${sampled ? '' : ', those it hears'} and its distance are like those of others.`,
       );
     const was = until.findLastIndex(
       (each) => !isBehind(scores(each), replica, accuracy === undefined ? 'high' : 'low'),
@@ -221,5 +225,5 @@ export function reasons(
     why.push(
       `It is not behind: by its ${accuracy !== undefined ? 'test accuracy' : testLoss !== undefined ? 'test loss' : 'loss'} at least half of the others are no better.`,
     );
-  return { table, why, neighbours, behind, own: counts?.[replica] };
+  return { table, why, neighbours, sampled, behind, own: counts?.[replica] };
 }

@@ -82,7 +82,13 @@ export class ReplicaPanel {
         });
     }
     const { replica, picked, frame, round, frames, quantity } = looked;
-    const { table, why, neighbours, behind, own } = reasons(frames, frame, round, replica, this.#dealt ?? nothing);
+    const { table, why, neighbours, sampled, behind, own } = reasons(
+      frames,
+      frame,
+      round,
+      replica,
+      this.#dealt ?? nothing,
+    );
     const asks = behind ? ': why is it behind?' : '';
     const title = picked
       ? `Replica ${replica}${asks}`
@@ -96,7 +102,7 @@ export class ReplicaPanel {
       ...(reading ? [make('li', { className: 'muted' }, 'Looking at its data…')] : []),
     ]);
     renew(this.#table, JSON.stringify([table, replica]), () => [tableOf(table, replica)]);
-    renew(this.#hears, neighbours.join(), () => this.#told(neighbours));
+    renew(this.#hears, `${neighbours} ${sampled}`, () => this.#told(neighbours, sampled));
     const known = own !== undefined && own.length > 1;
     if (this.#shares.hidden === known) this.#shares.hidden = this.#sharesTitle.hidden = !known;
     const look = { document, width: widthOf(this.#course, 240), theme: theme(), still: false };
@@ -108,7 +114,7 @@ export class ReplicaPanel {
   }
 
   /** Whom it hears. */
-  #told(neighbours: readonly number[]): (Node | string)[] {
+  #told(neighbours: readonly number[], sampled: boolean): (Node | string)[] {
     const links = neighbours.slice(0, mostNamed).map((i) => {
       const button = make('button', { type: 'button', className: 'link' }, String(i));
       button.setAttribute('aria-label', `Look at replica ${i}`);
@@ -116,6 +122,8 @@ export class ReplicaPanel {
       return button;
     });
     const more = neighbours.length > mostNamed ? [` and ${neighbours.length - mostNamed} more`] : [];
-    return [neighbours.length === 0 ? 'It hears nobody in this round.' : 'Hears in this round: ', ...links, ...more];
+    const some = sampled ? 'Hears in this round, as far as it is drawn: ' : 'Hears in this round: ';
+    const none = sampled ? 'None of its connections is drawn.' : 'It hears nobody in this round.';
+    return [neighbours.length === 0 ? none : some, ...links, ...more];
   }
 }

@@ -151,7 +151,7 @@ function drawEdges(
 ): SvgElement {
   const range = extent((distances ?? []).flatMap((value) => value ?? []));
   // One end of the colours would vanish on the ground.
-  const lit = (share: number) => (frame.theme.name === 'dark' ? 0.35 + 0.65 * share : 0.55 * share);
+  const lit = (share: number) => (frame.theme.name === 'dark' ? 0.4 + 0.6 * share : 0.55 * share);
   const paths = new Map<string, string>();
   const own = new Map<string, string>();
   for (let e = 0; e < edges.length / 2; e++) {
