@@ -48,7 +48,7 @@ async function run(): Promise<void> {
     appendFileSync(file, lineOf(row));
     const seconds = ((performance.now() - start) / 1000).toFixed(1);
     console.log(
-      `${all.length - done.size - 1} left  ${keyOf(job)}  ${(100 * row.mergedAccuracy).toFixed(2)} %  ${(row.bytes / row.modelBytes).toFixed(0)} copies  ${seconds} s`,
+      `${all.filter((each) => !done.has(keyOf(each))).length - 1} left  ${keyOf(job)}  ${(100 * row.mergedAccuracy).toFixed(2)} %  ${(row.bytes / row.modelBytes).toFixed(0)} copies  ${seconds} s`,
     );
   }
 }
