@@ -60,7 +60,7 @@ it('ladder: changes between averages and gossip as it did before, resumed in the
     new Set([0, average, measured, 2 * row].map((bytes) => Math.round(bytes))),
   );
   const gossips = sent.map((bytes) => bytes === 2 * row);
-  expect([gossips.indexOf(true), gossips.lastIndexOf(true)].map((at) => Math.floor(at / 10))).toEqual([0, 3]);
+  expect([gossips.slice(10, 20).includes(true), gossips.slice(40, 50).includes(true)]).toEqual([true, false]);
   const [from] = checkpointsIn(checkpoints) as [number];
   rewindCheckpoints(checkpoints, from);
   const resumed = await outcomeOf(settings, { workers: 3, checkpoints: { folder: checkpoints, from } });

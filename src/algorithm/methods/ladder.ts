@@ -57,7 +57,7 @@ const anywhere: MethodPlace = {
 
 /**
  * Ada in a closed loop: of several ways to average, rungs, the cheapest is taken that keeps the harm of disagreement at its target. A model in which gradients are noise says how much
- * farther than now, in Ξ², replicas would be apart on another rung; harm, measured as by the leash, says how much farther they may. A rung is left when harm is above the target, or when another
+ * farther than now, in Ξ², replicas would be apart on another rung; harm, measured as by the leash and taken to grow as Ξ does, says how much farther they may. A rung is left when harm is above the target, or when another
  * is a fifth cheaper and would use up less than seven tenths of what is allowed.
  */
 export const ladder = method({
@@ -131,7 +131,7 @@ export const ladder = method({
     const measure = `
         a = mean(x)${harm}
         over = min(1, max(0, 1e6*(q/target - 1)))
-        reach = (0.7 + 0.3*over)*gain*target/max(q, 1e-6)
+        reach = (0.7 + 0.3*over)*gain*(target/max(q, 1e-6))^2
         most = (0.8 + 1e6*over)*cost
         fresh = 1; wait = ${pauses.gossip - 1} - ${pauses.gossip - pauses.average}*exact
         ${goOn('a')}; rates = 0
