@@ -116,7 +116,17 @@ function asFormat(scope: Scope, plain: Stored, format: Format): Stored {
 export function combination(scope: Scope, value: Value, terms: ReadonlyMap<Value, number>): void {
   const format = meeting(scope, scope.shape(value), [...terms.keys()]);
   const sources = [...terms].map(([term, factor]) => [scope.read(term, format), factor] as const);
-  scope.recorder.combine(sources, targetIn(scope, value, format));
+  const { recorder } = scope;
+  const [scaled, plain] = sources.toSorted(([, a], [, b]) => Number(a === 1) - Number(b === 1));
+  const dst = targetIn(scope, value, format);
+  // The library sums in narrow vectors and in one pass per source; a product and what is added to it are one pass, with the same bits.
+  if (sources.length === 2 && plain![1] === 1) {
+    const factor = recorder.constant(
+      format.shape.map(() => 1),
+      scaled![1],
+    );
+    recorder.binary('mul', scaled![0], factor, dst, [{ kind: 'binary', algorithm: 'add', operand: plain![0] }]);
+  } else recorder.combine(sources, dst);
 }
 
 export const activationPosts = (links: readonly Link[]): PostOp[] =>
