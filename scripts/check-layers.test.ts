@@ -40,7 +40,7 @@ it.each([
   ['base/random.ts', "import { ring } from '../topology/ring.ts';\n"],
   ['topology/ring.ts', "export type { Engine } from '../engine/engine.ts';\n"],
   ['topology/ring.ts', "const engine = await import('../engine/engine.ts');\n"],
-  ['data/load.ts', "import { Kernel } from '../kernel/kernel.ts';\n"],
+  ['data/load.ts', "import { Kernel } from '../tensor/program.ts';\n"],
   ['engine/loop.ts', "import '../index.ts';\n"],
   ['engine/loop.test.ts', "import '../store/runs.ts';\n"],
   ['base/random.ts', "import { x } from '../helpers/x.ts';\n"],

@@ -58,8 +58,8 @@ try {
       );
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else if (error instanceof UserError || error instanceof LostError) {
-    console.error(`${speaker}: ${error.message}`);
-    if (error.hint !== undefined) console.error(`hint: ${error.hint}`);
+    // In one piece: a launcher may stop listening after the first.
+    console.error(`${speaker}: ${error.message}${error.hint === undefined ? '' : `\nhint: ${error.hint}`}`);
     process.exitCode = error instanceof UserError ? 2 : 1;
   } else throw error;
   if (error instanceof LostError) endLauncher();
