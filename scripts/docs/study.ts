@@ -22,7 +22,7 @@ import { markdownTable } from './markdown.ts';
 
 /** The generated parts of docs/study.md, from docs/study/runs.csv alone. */
 
-const percent = (share: number) => (100 * share).toFixed(2);
+const percent = (share: number) => (Number.isNaN(share) ? 'diverged' : (100 * share).toFixed(2));
 const signed = (value: number, digits = 2) =>
   `${value < 0 ? '−' : value > 0 ? '+' : ''}${Math.abs(value).toFixed(digits)}`;
 const copies = (value: number) => (value < 10 ? value.toFixed(1) : value.toFixed(0));

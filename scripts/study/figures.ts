@@ -10,6 +10,7 @@ import { type Cell, cellName, cells, copiesOf, differenceOf, variantsIn } from '
 
 const families = [
   { name: 'tether', of: /^tether$/ },
+  { name: 'leash', of: /^leash$/ },
   { name: 'local SGD, own momentum', of: /^local-/ },
   { name: 'local SGD, common momentum', of: /^common-\d/ },
   { name: 'one peer', of: /^one-peer/ },
@@ -17,6 +18,8 @@ const families = [
   { name: 'uniform and yoked schedules of the tether', of: /^(uniform|yoked)$/ },
   { name: 'C_complete', of: /^C_complete$/ },
 ] as const;
+/** Our own, which the figure is about. */
+const isOwn = (family: number) => family < 2;
 
 /** What is drawn of a cell; beyond it is drawn at the edge. Margin: what passes (judge.ts). */
 const rangeOf = ({ cell }: Cell) =>
@@ -35,7 +38,9 @@ function dotsOf(cell: Cell) {
     const { mean, error, seeds } = difference;
     const half = 100 * studentQuantile(0.95, seeds - 1) * error;
     const [y, low, high] = [0, -half, half].map((off) => within(100 * mean + off));
-    return [{ x: copiesOf(cell, variant), y, low, high, family, variant }];
+    const x = copiesOf(cell, variant);
+    // Runs that diverge before they have sent anything have no place on the axis.
+    return x > 0 ? [{ x, y, low, high, family, variant }] : [];
   });
 }
 
@@ -50,8 +55,8 @@ function panelOf(cell: Cell): Plot.PlotOptions {
         x: 'x',
         y: 'y',
         symbol: style.symbol,
-        r: family === 0 ? 6 : 4,
-        fill: family === 0 ? style.colour : light.background,
+        r: isOwn(family) ? 6 : 4,
+        fill: isOwn(family) ? style.colour : light.background,
         stroke: style.colour,
         strokeWidth: 1.6,
       }),
