@@ -1,4 +1,4 @@
-import type { Mixing } from '../topology/mixing.ts';
+import { type Mixing, stopsOf } from '../topology/mixing.ts';
 
 /**
  * How far replicas come apart if their gradients are noise and nothing else, x ← x − m with m ← β m + g: Ξ² in units of (learning rate × noise)². Curvature is left out, which
@@ -17,10 +17,11 @@ export function driftAlone(n: number, beta: number, steps: number): number {
 }
 
 /** Σ_j W_ij rows_j for all i; `rows` is n × n. */
-function mixed({ n, start, source, weight }: Mixing, rows: Float64Array): Float64Array {
-  const out = new Float64Array(n * n);
+function mixed(mixing: Mixing, rows: Float64Array): Float64Array {
+  const { n, start, source, weight } = mixing;
+  const [out, stop] = [new Float64Array(n * n), stopsOf(mixing)];
   for (let i = 0; i < n; i++)
-    for (let e = start[i]!; e < start[i + 1]!; e++)
+    for (let e = start[i]!; e < stop[i]!; e++)
       for (let c = 0; c < n; c++) out[i * n + c]! += weight[e]! * rows[source[e]! * n + c]!;
   return out;
 }
