@@ -63,16 +63,20 @@ describe('fillBatch', () => {
       shape: [channels, side, side],
       scale: Float32Array.from({ length: 256 * channels }, (_, i) => Math.sin(i)),
     };
-    const pixels = pixelBatchOf(samples, 4)!;
-    for (const chosen of [
-      [8, 0, 3, 3],
-      [7, 1],
-    ]) {
-      const [x, y, own] = [new Float32Array(chosen.length * size), new Int32Array(4), new Int32Array(4)];
-      fillBatch(samples, chosen, x, y);
-      fillBatch(samples, chosen, pixels.x, own, undefined, pixels);
-      expect(pixels.x.subarray(0, x.length)).toEqual(x);
-      expect(own).toEqual(y);
+    // Samples are kept there as long as there is room: for all, for some, for none.
+    for (const kept of [undefined, 3 * size, 0]) {
+      const pixels = pixelBatchOf(samples, 4, kept)!;
+      for (const chosen of [
+        [8, 0, 3, 3],
+        [7, 1],
+        [1, 8, 0, 7],
+      ]) {
+        const [x, y, own] = [new Float32Array(chosen.length * size), new Int32Array(4), new Int32Array(4)];
+        fillBatch(samples, chosen, x, y);
+        fillBatch(samples, chosen, pixels.x, own, undefined, pixels);
+        expect(pixels.x.subarray(0, x.length)).toEqual(x);
+        expect(own).toEqual(y);
+      }
     }
     expect(pixelBatchOf({ ...samples, cropPadding: 1 }, 4)).toBeUndefined();
   });

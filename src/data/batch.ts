@@ -66,9 +66,10 @@ export function closeFeatureFiles(): void {
 let record = new Uint8Array(0);
 
 /** Where batches of this many samples are made fastest, for `fillBatch`; undefined where any memory will do. */
-export function pixelBatchOf({ features, shape, scale, stored, cropPadding }: Samples, batch: number) {
-  const whole = features instanceof Uint8Array && stored === undefined && cropPadding === undefined;
-  return whole ? new PixelBatch(scale!, batch * sizeOf(shape)) : undefined;
+export function pixelBatchOf(samples: Samples, batch: number, keptBytes?: number): PixelBatch | undefined {
+  const { features, count, shape, scale, stored, cropPadding } = samples;
+  if (!(features instanceof Uint8Array) || stored !== undefined || cropPadding !== undefined) return undefined;
+  return new PixelBatch({ features, count, size: sizeOf(shape), channels: shape[0]!, scale: scale! }, batch, keptBytes);
 }
 
 /**
@@ -99,11 +100,7 @@ export function fillBatch(
     return;
   }
   if (pixels !== undefined) {
-    for (let b = 0; b < indices.length; b++) {
-      const from = indices[b]! * size;
-      pixels.bytes.set((features as Uint8Array).subarray(from, from + size), b * size);
-    }
-    pixels.normalise(indices.length, size, shape[0]!);
+    pixels.fill(indices);
     return;
   }
   const storedSize = stored === undefined ? size : sizeOf(stored);

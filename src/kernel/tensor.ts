@@ -6,6 +6,7 @@ import { type Memory, WebAssembly } from './webassembly.ts';
 export interface TensorKernel {
   dropoutMask(out: number, count: number, a: number, b: number, bound: number, factor: number): void;
   accumulate(y: number, x: number, count: number): void;
+  gather(out: number, places: number, count: number, size: number): number;
   lookUp(out: number, bytes: number, table: number, count: number): void;
   rankOf(x: number, count: number, index: number): number;
   crossEntropy(x: number, logs: number, count: number, label: number): number;
