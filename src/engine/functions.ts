@@ -46,9 +46,11 @@ export class Functions {
   ): void {
     const { apply, spans, bytes } = rowFunctions[name]!;
     const given = { tensors: this.#layout, scalar, random: () => new Random(this.#seed, 'start', i, t) };
-    const result = new Float32Array(out.columns);
-    apply(given, result, ...of.map((each) => copyOf(rows[each]!, i)));
-    out.write(i, result);
+    // In place, where rows are in one piece.
+    const whole = out.memory.shards.length === 1;
+    const result = whole ? out.view(i) : new Float32Array(out.columns);
+    apply(given, result as Float32Array, ...of.map((each) => (whole ? rows[each]!.view(i) : copyOf(rows[each]!, i))));
+    if (!whole) out.write(i, result);
     if (spans !== undefined) this.#parts.set(into, spans(given));
     if (bytes !== undefined) this.#bytes.set(into, bytes(given));
   }
