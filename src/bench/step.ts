@@ -9,6 +9,7 @@ import { initialise, type Layout, rowSize } from '../model/layout.ts';
 import { buildModel, type ModelSettings } from '../model/models.ts';
 import { allocate, stepBuffers, trainStep } from '../model/step.ts';
 import { type OptimizerSettings, optimizer } from '../optim/optimizer.ts';
+import type { BoundRun } from '../tensor/backend.ts';
 import { matmul } from '../tensor/operations.ts';
 import { f32 } from '../tensor/program.ts';
 import { trace } from '../tensor/trace.ts';
@@ -81,7 +82,7 @@ async function preparePeak({ backend, threads }: StepCase, side = 1024) {
 }
 
 /** Milliseconds of each of several runs. */
-export async function timed(run: () => Promise<void>, atLeastMs: number, atLeastRuns = 3): Promise<number[]> {
+export async function timed(run: BoundRun, atLeastMs: number, atLeastRuns = 3): Promise<number[]> {
   const times: number[] = [];
   for (let total = 0; total < atLeastMs || times.length < atLeastRuns; ) {
     const start = performance.now();

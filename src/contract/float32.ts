@@ -14,6 +14,7 @@ import { type PairCourse, PairQueue } from '../network/queue.ts';
 import type { Mixing } from '../topology/mixing.ts';
 import { shareTransport } from '../transport/shared.ts';
 import { openTransport } from '../transport/threads.ts';
+import type { PlacedRow } from '../transport/transport.ts';
 
 /** A method's steps on a problem by the engine itself, in float32, with the problem's exact gradients instead of a network's. */
 
@@ -75,13 +76,13 @@ export function replicasOf({
     },
     gradient: differentiate,
     gradientAgain: differentiate,
-    update: async (i: number, t: number, rate: number, x: Float32Array, g: Float32Array) =>
-      descended(x, move(i, g, x, t), rate),
+    update: async (i: number, t: number, rate: number, x: Rows, g: PlacedRow) =>
+      descended(at(x, i), move(i, at(g.rows, g.row), at(x, i), t), rate),
     async updateRow(i: number, t: number, rate: number, x: Rows, g: Rows, to: Rows) {
       to.write(i, descended(at(x, i), move(i, at(g, i), at(x, i), t), rate));
     },
-    direction: async (i: number, t: number, _: number, x: Float32Array, g: Float32Array) =>
-      Float32Array.from(move(i, g, x, t)),
+    direction: async (i: number, t: number, _: number, x: Rows, g: PlacedRow) =>
+      Float32Array.from(move(i, at(g.rows, g.row), at(x, i), t)),
     async distil(i: number, t: number, from: Rows, teacher: Rows, to: Rows) {
       to.write(i, Float32Array.from(distil!(i, at(from, i), at(teacher, i), t)));
     },

@@ -15,15 +15,16 @@ export class Clock {
   time<T>(phase: Phase, work: () => T): T {
     this.#ms.wait += this.#takeWaitMs();
     const start = performance.now();
-    const count = () => {
-      const waited = this.#takeWaitMs();
-      this.#ms.wait += waited;
-      this.#ms[phase] += performance.now() - start - waited;
-    };
     const result = work();
-    if (result instanceof Promise) return result.finally(count) as T;
-    count();
+    if (result instanceof Promise) return result.finally(() => this.#count(phase, start)) as T;
+    this.#count(phase, start);
     return result;
+  }
+
+  #count(phase: Phase, start: number): void {
+    const waited = this.#takeWaitMs();
+    this.#ms.wait += waited;
+    this.#ms[phase] += performance.now() - start - waited;
   }
 
   /** The time since the last call, phase by phase. */

@@ -9,13 +9,13 @@ import { RowFormula } from '../kernel/formula.ts';
 import type { Rows } from '../kernel/memory.ts';
 import type { EdgeSets } from '../topology/edges.ts';
 import { type Mixing, stopsOf } from '../topology/mixing.ts';
-import type { Transport } from '../transport/transport.ts';
+import type { PlacedRow, Transport } from '../transport/transport.ts';
 import type { Clock } from './clock.ts';
 import { Functions } from './functions.ts';
 import { ownReplicas } from './measure.ts';
 import { Memories } from './memories.ts';
 import { ReplicaNumbers } from './replica-numbers.ts';
-import type { Outcome, Replicas } from './replicas.ts';
+import type { Later, Outcome, Replicas } from './replicas.ts';
 
 /** When a step is, with which weights rows are mixed in it, and who looks on. */
 export interface Occasion {
@@ -66,7 +66,7 @@ export class Executor {
   readonly #isRow: (name: string) => boolean;
   readonly numbers: ReplicaNumbers;
   readonly #formulas = new Map<Formula, RowFormula>();
-  readonly #buffers: Readonly<Record<'x' | 'gradient', Float32Array>>;
+  readonly #buffer: Float32Array;
   readonly #functions: Functions;
   readonly #lazy: boolean;
   /** The average of x that is still to be made: of the rows where x is, with these weights. */
@@ -97,7 +97,7 @@ export class Executor {
     const rows = new Set([...Object.keys(plan.rows), ...plan.scratch, plan.modelRow]);
     this.#isRow = (name) => rows.has(name);
     this.numbers = new ReplicaNumbers(plan.numbers, machine.edges, transport);
-    this.#buffers = { x: new Float32Array(machine.columns), gradient: new Float32Array(machine.columns) };
+    this.#buffer = new Float32Array(machine.columns);
   }
 
   async step({ actions, dead, scalars }: StepActions, occasion: Occasion): Promise<void> {
@@ -189,7 +189,10 @@ export class Executor {
       // To and fro: those that were last in one step are still in the cache in the next.
       const i = this.#t % 2 === 0 ? first + k : last - 1 - k;
       if (this.away.has(i)) continue;
-      for (const each of placed) await this.#local[each.action.do as Local](each as never, i, joined);
+      for (const each of placed) {
+        const going = this.#local[each.action.do as Local](each as never, i, joined);
+        if (going instanceof Promise) await going;
+      }
       if (sent !== undefined) this.#transport.announce(mixing!, sent, i);
     }
     const known = placed.filter(({ action }) => this.#memories.isKept(action)) as Of<'set'>[];
@@ -197,9 +200,9 @@ export class Executor {
   }
 
   readonly #local: {
-    readonly [K in Local]: (placed: Of<K>, i: number, joined?: Mixing) => void | Promise<void>;
+    readonly [K in Local]: (placed: Of<K>, i: number, joined?: Mixing) => Promise<void> | void;
   } = {
-    adapt: async ({ rows, out }, i, joined) => {
+    adapt: ({ rows, out }, i, joined) => {
       const mixed = joined && this.#clock.time('mix', () => this.#transport.mixRow(joined, rows.x!, i));
       if (!this.#trains(i)) {
         this.#transport.kernel.copy(out!, i, mixed?.rows ?? rows.x!, mixed?.row ?? i);
@@ -208,13 +211,14 @@ export class Executor {
       this.#load(i);
       const rate = this.#scalars.get('eta')!;
       const work = () => this.#replicas.adapt(i, this.#t, rate, mixed?.rows ?? rows.x!, out!, mixed?.row);
-      this.#found(i, await this.#clock.time('compute', work));
+      return this.#found(i, this.#clock.time('compute', work));
     },
-    gradient: async ({ action: { at, again }, rows, out }, i) => {
+    gradient: ({ action: { at, again }, rows, out }, i) => {
       if (!again) this.#load(i);
       const by = again ? 'gradientAgain' : 'gradient';
-      const outcome = await this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rows[at]!, out!));
-      if (!again) this.#found(i, outcome);
+      const outcome = this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rows[at]!, out!));
+      if (!again) return this.#found(i, outcome);
+      return outcome instanceof Promise ? outcome.then(() => {}) : undefined;
     },
     distil: async ({ action: { at, teacher }, rows, out }, i) => {
       const work = () => this.#replicas.distil(i, this.#t, rows[at]!, rows[teacher]!, out!);
@@ -225,16 +229,12 @@ export class Executor {
       const heard = [...new Set([i, ...source.subarray(start[i], stopsOf(this.#round!)[i])])].sort((a, b) => a - b);
       const rate = this.#scalars.get('eta')!;
       const work = () => this.#replicas.evolve(i, this.#t, rate, taus, heard, rows[at]!, out!);
-      this.#found(i, await this.#clock.time('compute', work));
+      await this.#found(i, this.#clock.time('compute', work));
     },
-    update: async ({ action, rows, out }, i) => {
-      rows[action.gradient]!.read(i, this.#buffers.gradient);
-      out!.write(i, await this.#optimize('update', rows.x!, i));
-    },
-    direction: async ({ action, rows, out }, i) => {
-      rows[action.gradient]!.read(i, this.#buffers.gradient);
-      out!.write(i, await this.#optimize('direction', rows.x!, i));
-    },
+    update: ({ action, rows, out }, i) =>
+      this.#optimize('update', rows.x!, { rows: rows[action.gradient]!, row: i }, i, (next) => out!.write(i, next)),
+    direction: ({ action, rows, out }, i) =>
+      this.#optimize('direction', rows.x!, { rows: rows[action.gradient]!, row: i }, i, (d) => out!.write(i, d)),
     set: ({ action, rows, out }, i) => {
       if (out === undefined) return;
       let formula = this.#formulas.get(action.to);
@@ -256,20 +256,28 @@ export class Executor {
     },
   };
 
-  #found(i: number, outcome: Outcome): void {
+  #found(i: number, outcome: Later<Outcome>): Promise<void> | undefined {
+    if (outcome instanceof Promise) return outcome.then((found) => this.#found(i, found));
     this.outcomes[i - this.#transport.first] = outcome;
+    return undefined;
   }
 
   #load(i: number): void {
     this.#clock.time('data', () => this.#replicas.load(i, this.#t));
   }
 
-  /** With the gradient in its buffer. */
-  #optimize(by: 'update' | 'direction', x: Rows, i: number): Promise<Float32Array> {
-    x.read(i, this.#buffers.x);
-    const { x: params, gradient } = this.#buffers;
+  #optimize(
+    by: 'update' | 'direction',
+    x: Rows,
+    gradient: PlacedRow,
+    i: number,
+    use: (result: Float32Array) => void,
+  ): Promise<void> | undefined {
     const rate = this.#scalars.get('eta')!;
-    return this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rate, params, gradient));
+    const result = this.#clock.time('compute', () => this.#replicas[by](i, this.#t, rate, x, gradient));
+    if (result instanceof Promise) return result.then(use);
+    use(result);
+    return undefined;
   }
 
   #number(name: string, i: number): number {
@@ -282,8 +290,8 @@ export class Executor {
     const sketches = this.#clock.time('compute', () => {
       const codes = sketchCodes(rows.columns, buckets, this.#t);
       return ownReplicas(transport).flatMap((i) => {
-        rows.read(i, this.#buffers.x);
-        return [...sketchOf(this.#buffers.x, codes, buckets)];
+        rows.read(i, this.#buffer);
+        return [...sketchOf(this.#buffer, codes, buckets)];
       });
     });
     const all = transport.gather(Float64Array.from(sketches), buckets);
@@ -326,10 +334,10 @@ export class Executor {
         return transport.barrier();
       }
       case 'updateTogether': {
-        this.#clock.time('mix', () => transport.mean(rows[action.meanOf]!)).read(0, this.#buffers.gradient);
-        const next = await this.#optimize('update', rows.x!, transport.first);
-        for (let i = transport.first; i < transport.last; i++) out!.write(i, next);
-        return;
+        const mean = this.#clock.time('mix', () => transport.mean(rows[action.meanOf]!));
+        return this.#optimize('update', rows.x!, { rows: mean, row: 0 }, transport.first, (next) => {
+          for (let i = transport.first; i < transport.last; i++) out!.write(i, next);
+        });
       }
       case 'sketch':
         return this.#sketch(action, rows[action.row]!);

@@ -6,7 +6,6 @@ export type PrivateMemory = Readonly<Record<string, Float32Array>>;
 export interface Turn {
   readonly from: number;
   readonly to: number;
-  rows(set: number): PrivateMemory;
 }
 
 /**
@@ -42,11 +41,16 @@ export class PrivateRows {
     return this.#sets[this.#at[place]!]!;
   }
 
+  /** One set of rows. */
+  rows(set: number): PrivateMemory {
+    return this.#sets[set]!;
+  }
+
   /** What a step reads and what it writes; the latter are the replica's rows from now on. */
   turn(place: number): Turn {
     const [from, to] = [this.#at[place]!, this.#free];
     this.#at[place] = to;
     this.#free = from;
-    return { from, to, rows: (set) => this.#sets[set]! };
+    return { from, to };
   }
 }

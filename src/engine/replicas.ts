@@ -14,7 +14,7 @@ import type { Score } from './event.ts';
 import { evolver } from './evolve.ts';
 import type { EvaluationSet, Feed } from './feed.ts';
 import { copyOf } from './measure.ts';
-import { type PrivateMemory, PrivateRows, type Turn } from './private-rows.ts';
+import { type PrivateMemory, PrivateRows } from './private-rows.ts';
 
 /** What one replica's step found. */
 export interface Outcome {
@@ -23,13 +23,16 @@ export interface Outcome {
   readonly gradientNorm: number;
 }
 
+/** There already, if the backend has it when it returns: a promise per replica and step would take its time. */
+export type Later<T> = T | Promise<T>;
+
 type OptimizerPass = (
   replica: number,
   step: number,
   learningRate: number,
-  params: Float32Array,
-  gradient: Float32Array,
-) => Promise<Float32Array>;
+  params: Rows,
+  gradient: PlacedRow,
+) => Later<Float32Array>;
 
 /** The replicas of one rank: their programs, their private rows, and the steps they take. */
 export interface Replicas {
@@ -37,9 +40,9 @@ export interface Replicas {
   /** Puts the batch of a replica in place. */
   load(replica: number, step: number): void;
   /** Gradient and optimizer in one, on the batch that was loaded: the parameters in a row of `from`, its own unless given → the replica's in `to`. */
-  adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows, row?: number): Promise<Outcome>;
+  adapt(replica: number, step: number, learningRate: number, from: Rows, to: Rows, row?: number): Later<Outcome>;
   /** The gradient alone: of the replica's parameters in `from`, into its row of `to`. */
-  gradient(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
+  gradient(replica: number, step: number, from: Rows, to: Rows): Later<Outcome>;
   /** The same once more for the batch of this step, without any other trace; only if gradient and update are apart. */
   gradientAgain(replica: number, step: number, from: Rows, to: Rows): Promise<Outcome>;
   /** The gradient of how far the answers of `from` to the batch of this step are from those of `teacher`, without any other trace. */
@@ -54,7 +57,7 @@ export interface Replicas {
     from: Rows,
     to: Rows,
   ): Promise<Outcome>;
-  /** The optimizer alone, with the slots of this replica; the new parameters, which are good until the next update. */
+  /** The optimizer alone, with the replica's slots and row of parameters; the new ones, which are good until the next update. */
   readonly update: OptimizerPass;
   /** The optimizer alone, from the replica's rows of parameters and gradient into that of another matrix. */
   updateRow(replica: number, step: number, learningRate: number, params: Rows, gradient: Rows, to: Rows): Promise<void>;
@@ -75,72 +78,80 @@ function startingRows(step: Step, seed: number): PrivateMemory {
   return Object.fromEntries(step.state.length > 0 ? [...slots, ['state', initialise(step.state, seed)]] : slots);
 }
 
-/** The rows of replicas that a step reads and writes, by what the step calls them. */
-type Ports = Readonly<Record<string, PlacedRow & { readonly written: boolean }>>;
+/** A row of a replica that a step reads or writes, and what the step calls it. */
+interface Port extends PlacedRow {
+  readonly port: string;
+  readonly written: boolean;
+}
 
 /**
  * A program whose private rows take turns; the rest of its memory stays. Rows of replicas are bound in place where the backend
- * can do that, and else copied to and from `memory`.
+ * can do that, and else copied to and from `memory`. Each part of the memory is cut into tensors once.
  */
 async function open(backend: Backend, step: Step, memory: Readonly<Record<string, Numbers>>, own: PrivateRows) {
   const executable = await backend.compile(step.program);
   const outputs = new Set(step.program.outputs.map(({ name }) => name.split('/')[0]!));
-  const runs = new Map<string, BoundRun>();
-  const parts = new Map<string, Buffers>();
-  /** A part of the memory, cut into tensors once. */
-  const part = (key: string, rows: () => Buffers): Buffers => {
-    const known = parts.get(key) ?? stepBuffers(step, rows());
-    parts.set(key, known);
-    return known;
-  };
   const next = (rows: PrivateMemory) =>
     Object.fromEntries(
       Object.entries(rows).flatMap(([name, row]) => (outputs.has(`${name}'`) ? [[`${name}'`, row]] : [])),
     );
-  const privateParts = ({ from, to, rows }: Turn): Buffers[] => [
-    part(`from ${from}`, () => rows(from)),
-    part(`to ${to}`, () => next(rows(to))),
-  ];
-  const rest = (taken: readonly string[]) =>
-    part(`rest ${taken}`, () =>
-      Object.fromEntries(
-        Object.entries(memory).filter(
-          ([name]) => !taken.includes(name) && !own.names.some((row) => name === row || name === `${row}'`),
-        ),
-      ),
-    );
+  const [read, written]: [Buffers[], Buffers[]] = [[], []];
+  const readPart = (set: number) => (read[set] ??= stepBuffers(step, own.rows(set)));
+  const writtenPart = (set: number) => (written[set] ??= stepBuffers(step, next(own.rows(set))));
 
-  /** Everything that can be is bound where it is. */
-  function runDirect(place: number, ports: Ports): Promise<void> {
-    const bound = Object.entries(ports).map(([port, { rows, row }]) =>
-      part(`${port} ${rows.name} ${row}`, () => ({ [port]: rows.view(row) })),
-    );
-    return executable.bind(rest(Object.keys(ports)), ...bound, ...privateParts(own.turn(place)))();
+  const placed = new Map<string, Map<Rows, Buffers[]>>();
+  function portPart({ port, rows, row }: Port): Buffers {
+    let ofPort = placed.get(port);
+    if (ofPort === undefined) placed.set(port, (ofPort = new Map()));
+    let parts = ofPort.get(rows);
+    if (parts === undefined) ofPort.set(rows, (parts = []));
+    return (parts[rows.place(row)] ??= stepBuffers(step, { [port]: rows.view(row) }));
   }
 
-  async function runCopied(place: number, ports: Ports): Promise<void> {
-    for (const [port, { rows, row, written }] of Object.entries(ports))
-      if (!written) rows.read(row, memory[port] as Float32Array);
-    const turn = own.turn(place);
-    const key = `${turn.from} ${turn.to}`;
-    let run = runs.get(key);
-    if (run === undefined) {
-      run = executable.bind(rest([]), ...privateParts(turn));
-      runs.set(key, run);
+  const rests: { readonly without: readonly Port[]; readonly part: Buffers }[] = [];
+  function rest(ports: readonly Port[]): Buffers {
+    const isSame = (without: readonly Port[]) =>
+      without.length === ports.length && without.every(({ port }, k) => port === ports[k]!.port);
+    let known = rests.find(({ without }) => isSame(without));
+    if (known === undefined) {
+      const taken = new Set([...ports.map(({ port }) => port), ...own.names, ...own.names.map((name) => `${name}'`)]);
+      const left = Object.entries(memory).filter(([name]) => !taken.has(name));
+      rests.push((known = { without: ports, part: stepBuffers(step, Object.fromEntries(left)) }));
     }
+    return known.part;
+  }
+
+  /** Everything that can be is bound where it is. */
+  function runDirect(place: number, ports: readonly Port[]): ReturnType<BoundRun> {
+    const { from, to } = own.turn(place);
+    return executable.bind(rest(ports), ...ports.map(portPart), readPart(from), writtenPart(to))();
+  }
+
+  const runs = new Map<string, BoundRun>();
+  async function runCopied(place: number, ports: readonly Port[]): Promise<void> {
+    for (const { port, rows, row, written } of ports) if (!written) rows.read(row, memory[port] as Float32Array);
+    const { from, to } = own.turn(place);
+    const key = `${from} ${to}`;
+    let run = runs.get(key);
+    if (run === undefined) runs.set(key, (run = executable.bind(rest([]), readPart(from), writtenPart(to))));
     await run();
-    for (const [port, { rows, row, written }] of Object.entries(ports))
-      if (written) rows.write(row, memory[port] as Float32Array);
+    for (const { port, rows, row, written } of ports) if (written) rows.write(row, memory[port] as Float32Array);
   }
 
   return {
     rows: own,
-    run(place: number, ports: Ports = {}): Promise<void> {
-      const whole = Object.values(ports).every(({ rows }) => rows.memory.shards.length === 1);
+    run(place: number, ports: readonly Port[] = []): ReturnType<BoundRun> {
+      const whole = ports.every(({ rows }) => rows.memory.shards.length === 1);
       return backend.direct && whole ? runDirect(place, ports) : runCopied(place, ports);
     },
     close: () => executable.close(),
   };
+}
+
+/** Whether anything in a program is drawn at random. */
+function isRandom({ program }: Step): boolean {
+  const key = program.inputs.find(({ name }) => name === 'key')?.value;
+  return key !== undefined && program.nodes.some(({ inputs }) => inputs.includes(key));
 }
 
 /** Opens the replicas first ≤ i < last. */
@@ -180,15 +191,22 @@ export async function openReplicas(
   const startState = initialise(step.state, seed);
   const key = memory.key as unknown as Int32Array;
 
-  async function run(replica: number, at: number, ports: Ports): Promise<Outcome> {
-    const random = new Random(seed, 'dropout', replica, at);
-    key[0] = random.uint32();
-    key[1] = random.uint32();
-    await stepper.run(place(replica), ports);
+  const random = isRandom(step);
+  const outcome = (): Outcome => {
     // Numbers have no accuracy.
     const correct = memory.correct?.[0] ?? Number.NaN;
     const [loss, norm2] = [memory.loss![0]!, memory.gradientNorm2![0]!];
     return { loss, accuracy: correct / stepper.labels.length, gradientNorm: Math.sqrt(norm2) };
+  };
+
+  function run(replica: number, at: number, ports: readonly Port[]): Later<Outcome> {
+    if (random) {
+      const numbers = new Random(seed, 'dropout', replica, at);
+      key[0] = numbers.uint32();
+      key[1] = numbers.uint32();
+    }
+    const running = stepper.run(place(replica), ports);
+    return running === undefined ? outcome() : running.then(outcome);
   }
 
   function load(replica: number, at: number): void {
@@ -199,15 +217,23 @@ export async function openReplicas(
   }
 
   const gradient: Replicas['gradient'] = (replica, at, from, to) =>
-    run(replica, at, {
-      params: { rows: from, row: replica, written: false },
-      gradient: { rows: to, row: replica, written: true },
-    });
+    run(replica, at, [
+      { port: 'params', rows: from, row: replica, written: false },
+      { port: 'gradient', rows: to, row: replica, written: true },
+    ]);
   const stateOf = (replica: number) => rows.of(place(replica)).state;
   const privateRows = (replica: number): PrivateMemory => ({
     ...optimizers.slots?.of(slotPlace(replica)),
     ...rows.of(place(replica)),
   });
+  const optimizerPorts = (replica: number, params: Rows, gradient: PlacedRow): readonly Port[] => [
+    { port: 'params', rows: params, row: replica, written: false },
+    { port: 'gradient', ...gradient, written: false },
+  ];
+  const optimize =
+    (result: 'params' | 'direction'): OptimizerPass =>
+    (replica, at, learningRate, params, gradient) =>
+      optimizers.run(result, slotPlace(replica), at, learningRate, optimizerPorts(replica, params, gradient));
   /** What the last gradient of each replica started from, if it may be asked for again. */
   const statesBefore = new Map<number, Float32Array>();
 
@@ -217,10 +243,10 @@ export async function openReplicas(
     adapt(replica, at, learningRate, from, to, row = replica) {
       memory.learningRate![0] = learningRate;
       memory.step![0] = at;
-      return run(replica, at, {
-        params: { rows: from, row, written: false },
-        "params'": { rows: to, row: replica, written: true },
-      });
+      return run(replica, at, [
+        { port: 'params', rows: from, row, written: false },
+        { port: "params'", rows: to, row: replica, written: true },
+      ]);
     },
     gradient(replica, at, from, to) {
       const state = stateOf(replica);
@@ -250,14 +276,13 @@ export async function openReplicas(
       to.write(replica, row);
       return outcome;
     },
-    update: (replica, ...rest) => optimizers.run('params', slotPlace(replica), ...rest),
-    updateRow: (replica, at, learningRate, params, gradient, to) =>
-      optimizers.runRows(slotPlace(replica), at, learningRate, {
-        params: { rows: params, row: replica, written: false },
-        gradient: { rows: gradient, row: replica, written: false },
-        "params'": { rows: to, row: replica, written: true },
-      }),
-    direction: (replica, ...rest) => optimizers.run('direction', slotPlace(replica), ...rest),
+    update: optimize('params'),
+    async updateRow(replica, at, learningRate, params, gradient, to) {
+      const ports = optimizerPorts(replica, params, { rows: gradient, row: replica });
+      const next = { port: "params'", rows: to, row: replica, written: true };
+      await optimizers.run('params', slotPlace(replica), at, learningRate, [...ports, next]);
+    },
+    direction: optimize('direction'),
     remember(replica, from) {
       const { momentum } = privateRows(replica);
       if (momentum !== undefined) from.read(replica, momentum);
@@ -292,27 +317,20 @@ async function openOptimizers(
   };
   return {
     slots,
-    async run(
+    /** The result, unless a port takes it. */
+    run(
       result: 'params' | 'direction',
       place: number,
       at: number,
       learningRate: number,
-      params: Float32Array,
-      gradient: Float32Array,
-    ): Promise<Float32Array> {
+      ports: readonly Port[],
+    ): Later<Float32Array> {
       const { memory, run } = opened[result]!;
       memory.learningRate![0] = learningRate;
       memory.step![0] = at;
-      memory.params!.set(params);
-      memory.gradient!.set(gradient);
-      await run(place);
-      return memory[result === 'params' ? "params'" : 'direction']!;
-    },
-    runRows(place: number, at: number, learningRate: number, ports: Ports): Promise<void> {
-      const { memory, run } = opened.params!;
-      memory.learningRate![0] = learningRate;
-      memory.step![0] = at;
-      return run(place, ports);
+      const running = run(place, ports);
+      const next = memory[result === 'params' ? "params'" : 'direction']!;
+      return running === undefined ? next : running.then(() => next);
     },
     close: () => Promise.all(Object.values(opened).map((each) => each?.close())),
   };

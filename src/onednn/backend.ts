@@ -42,18 +42,25 @@ interface BoundMemory {
   readonly start: number;
 }
 
-/** Some of the memory of a run, looked at once. */
+/** Some of the memory of a run, looked at once. A replica binds several of these before every step, so that nothing that is done with them may make garbage. */
 interface Part {
   /** Kept, for the library has their addresses. */
   readonly buffers: Buffers;
   /** Numbers of the inputs and outputs it has. */
   readonly names: Int32Array;
-  /** Index of a bound memory object, and its address. */
-  readonly addresses: readonly (readonly [number, number])[];
+  /** Bound memory objects by their index, and the address of each. */
+  readonly bound: Int32Array;
+  readonly addresses: Float64Array;
   /** What is read or written here rather than by the library. */
   readonly scripted: readonly (readonly [string, Numbers])[];
-  /** First and last byte in each buffer. */
-  readonly hulls: ReadonlyMap<unknown, readonly [number, number]>;
+  readonly hulls: readonly Hull[];
+}
+
+/** First and last byte in a buffer. */
+interface Hull {
+  readonly buffer: unknown;
+  readonly first: number;
+  readonly last: number;
 }
 
 class OneDnnExecutable implements Executable {
@@ -73,6 +80,9 @@ class OneDnnExecutable implements Executable {
   readonly #alive: unknown[] = [];
   readonly #parts = new WeakMap<Buffers, Part>();
   readonly #names: ReadonlyMap<string, number>;
+  /** The last check in which each name had memory. */
+  readonly #seen: Int32Array;
+  #checks = 0;
   readonly #indices: ReturnType<typeof indexBounds>;
   #closed = false;
 
@@ -84,6 +94,7 @@ class OneDnnExecutable implements Executable {
     this.#indices = indexBounds(program);
     const names = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
     this.#names = new Map([...names].map((name, i) => [name, i]));
+    this.#seen = new Int32Array(names.size);
     for (const { name } of this.#indices) this.#scripted.set(name, new Int32Array(0));
     library.setThreads(threads);
     let kernel: TensorKernel | undefined;
@@ -152,7 +163,7 @@ class OneDnnExecutable implements Executable {
   bind(...buffers: readonly Buffers[]): BoundRun {
     const parts = buffers.map((each) => this.#partOf(each));
     this.#check(parts);
-    return async () => {
+    return () => {
       if (this.#closed) throw new UserError('this executable is closed');
       this.#run(parts);
     };
@@ -165,11 +176,15 @@ class OneDnnExecutable implements Executable {
     checkOverlap(this.program, all);
   }
 
-  /** Whether every name has memory; quick, for it is asked before every step of a replica. */
   #isComplete(parts: readonly Part[]): boolean {
-    const seen = new Uint8Array(this.#names.size);
-    for (const { names } of parts) for (const name of names) seen[name] = 1;
-    return !seen.includes(0);
+    this.#checks += 1;
+    let missing = this.#seen.length;
+    for (const { names } of parts)
+      for (let k = 0; k < names.length; k++) {
+        if (this.#seen[names[k]!] !== this.#checks) missing -= 1;
+        this.#seen[names[k]!] = this.#checks;
+      }
+    return missing === 0;
   }
 
   #partOf(buffers: Buffers): Part {
@@ -178,20 +193,20 @@ class OneDnnExecutable implements Executable {
     checkPart(this.program, buffers, { shared: true });
     checkOverlap(this.program, buffers);
     const given = Object.entries(buffers).filter(([, memory]) => memory !== undefined);
-    const hulls = new Map<unknown, readonly [number, number]>();
+    const hulls = new Map<unknown, Hull>();
     for (const [, { buffer, byteOffset, byteLength }] of given) {
-      const [first, last] = hulls.get(buffer) ?? [byteOffset, byteOffset];
-      hulls.set(buffer, [Math.min(first, byteOffset), Math.max(last, byteOffset + byteLength)]);
+      const { first, last } = hulls.get(buffer) ?? { first: byteOffset, last: byteOffset };
+      const end = byteOffset + byteLength;
+      hulls.set(buffer, { buffer, first: Math.min(first, byteOffset), last: Math.max(last, end) });
     }
+    const here = [...this.#bound.entries()].filter(([, { name }]) => buffers[name] !== undefined);
     const part: Part = {
       buffers,
       names: Int32Array.from(given, ([name]) => this.#names.get(name)!),
-      addresses: this.#bound.flatMap(({ name, start }, i) => {
-        const memory = buffers[name];
-        return memory === undefined ? [] : [[i, this.#library.address(memory) + start] as const];
-      }),
+      bound: Int32Array.from(here, ([i]) => i),
+      addresses: Float64Array.from(here, ([, { name, start }]) => this.#library.address(buffers[name]!) + start),
       scripted: given.filter(([name]) => this.#scripted.has(name)),
-      hulls,
+      hulls: [...hulls.values()],
     };
     this.#parts.set(buffers, part);
     return part;
@@ -200,12 +215,13 @@ class OneDnnExecutable implements Executable {
   #run(parts: readonly Part[]): void {
     const { raw, stream, setThreads } = this.#library;
     const set = raw.dnnl_memory_set_data_handle;
-    for (const { addresses, scripted } of parts) {
-      for (const [i, address] of addresses)
-        if (address !== this.#addresses[i]) {
-          set(this.#bound[i]!.handle, address);
-          this.#addresses[i] = address;
-        }
+    for (const { bound, addresses, scripted } of parts) {
+      for (let k = 0; k < bound.length; k++) {
+        const [i, address] = [bound[k]!, addresses[k]!];
+        if (address === this.#addresses[i]) continue;
+        set(this.#bound[i]!.handle, address);
+        this.#addresses[i] = address;
+      }
       for (const [name, memory] of scripted) this.#scripted.set(name, memory);
     }
     checkIndices(this.#indices, (name) => this.#scripted.get(name)!);
@@ -227,12 +243,10 @@ class OneDnnExecutable implements Executable {
 
 /** Whether any two parts have memory between each other's first and last byte. */
 function mayOverlap(parts: readonly Part[]): boolean {
-  return parts.some(({ hulls }, i) =>
-    parts.slice(0, i).some((other) =>
-      [...hulls].some(([buffer, [first, last]]) => {
-        const hull = other.hulls.get(buffer);
-        return hull !== undefined && first < hull[1] && hull[0] < last;
-      }),
-    ),
-  );
+  for (let i = 1; i < parts.length; i++)
+    for (let j = 0; j < i; j++)
+      for (const one of parts[i]!.hulls)
+        for (const other of parts[j]!.hulls)
+          if (one.buffer === other.buffer && one.first < other.last && other.first < one.last) return true;
+  return false;
 }

@@ -33,8 +33,8 @@ export interface Executable {
   close(): Promise<void>;
 }
 
-/** One execution on the memory that was bound. */
-export type BoundRun = () => Promise<void>;
+/** One execution on the memory that was bound: done when it returns, unless that is a promise. */
+export type BoundRun = () => Promise<void> | undefined;
 
 /** Throws on an unknown op or a node whose types are not what its op yields: programs may come from elsewhere. */
 export function checkProgram(program: Program): void {
@@ -134,8 +134,8 @@ export function indexBounds(program: Program): readonly IndexBound[] {
 export function checkIndices(bounds: readonly IndexBound[], memoryOf: (name: string) => Numbers): void {
   for (const { name, bound, use } of bounds) {
     const memory = memoryOf(name);
-    const wrong = memory.findIndex((index) => index < 0 || index >= bound);
-    if (wrong >= 0)
-      throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${wrong}] is ${memory[wrong]}`);
+    for (let i = 0; i < memory.length; i++)
+      if (!(memory[i]! >= 0 && memory[i]! < bound))
+        throw new UserError(`${use} must be from 0 to ${bound - 1}, but ${name}[${i}] is ${memory[i]}`);
   }
 }

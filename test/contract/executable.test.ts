@@ -52,7 +52,7 @@ describe.each(backends)('$title', ({ backend, skip }) => {
       const program = trace((t) => ({ y: embedding(t.input('table', f32(3, 2)), t.input('tokens', i32(2))) }));
       const executable = await backend.compile(program);
       const run = executable.bind({ table: new Float32Array(6), tokens: Int32Array.of(1, 3), y: new Float32Array(4) });
-      await expect(run()).rejects.toThrow('embedding: indices must be from 0 to 2, but tokens[1] is 3');
+      await expect((async () => run())()).rejects.toThrow('embedding: indices must be from 0 to 2, but tokens[1] is 3');
       await executable.close();
     });
 
@@ -84,7 +84,7 @@ describe.each(backends)('$title', ({ backend, skip }) => {
       await run();
       await executable.close();
       await executable.close();
-      await expect(run()).rejects.toThrow('closed');
+      await expect((async () => run())()).rejects.toThrow('closed');
     });
   });
 
