@@ -10,9 +10,10 @@ const toWhole = 1.5 * 2 ** 52;
  */
 export const rounded: RowFunction = {
   takes: 1,
-  apply({ scalar }, out, x) {
+  rounds: ({ scalar }) => ({ block, levels: 2 ** (scalar('bits') - 1) - 1 }),
+  apply(given, out, x) {
     const values = x!;
-    const levels = 2 ** (scalar('bits') - 1) - 1;
+    const { levels } = rounded.rounds!(given);
     for (let from = 0; from < out.length; from += block) {
       const to = Math.min(out.length, from + block);
       let largest = 0;

@@ -44,13 +44,16 @@ export class Functions {
     t: number,
     scalar: (name: string) => number,
   ): void {
-    const { apply, spans, bytes } = rowFunctions[name]!;
+    const { apply, rounds, spans, bytes } = rowFunctions[name]!;
     const given = { tensors: this.#layout, scalar, random: () => new Random(this.#seed, 'start', i, t) };
     // In place, where rows are in one piece.
     const whole = out.memory.shards.length === 1;
-    const result = whole ? out.view(i) : new Float32Array(out.columns);
-    apply(given, result as Float32Array, ...of.map((each) => (whole ? rows[each]!.view(i) : copyOf(rows[each]!, i))));
-    if (!whole) out.write(i, result);
+    if (whole && rounds !== undefined) this.#transport.kernel.round(out, i, rows[of[0]!]!, rounds(given));
+    else {
+      const result = whole ? (out.view(i) as Float32Array) : new Float32Array(out.columns);
+      apply(given, result, ...of.map((each) => (whole ? rows[each]!.view(i) : copyOf(rows[each]!, i)) as Float32Array));
+      if (!whole) out.write(i, result);
+    }
     if (spans !== undefined) this.#parts.set(into, spans(given));
     if (bytes !== undefined) this.#bytes.set(into, bytes(given));
   }

@@ -9,6 +9,7 @@ interface Exports {
   mix(...args: number[]): void;
   copy(out: number, from: number, bytes: number): void;
   meet(x: number, y: number, bytes: number): void;
+  round(out: number, x: number, bytes: number, block: number, levels: number): void;
   squares(x: number, from: number, to: number, lanes: number): void;
   differences(x: number, y: number, from: number, to: number, lanes: number): void;
   roundedDifferences(x: number, y: number, from: number, to: number, lanes: number): void;
@@ -187,6 +188,15 @@ export class Kernel {
     this.memory.shards.forEach(({ strideBytes }, s) => {
       this.#shards[s]!.exports.meet(this.#address(x, i, s), this.#address(y, j, s), strideBytes);
     });
+  }
+
+  /** y_i ← x_i, each number the next multiple of the largest of its block of columns / levels; of rows in one piece. */
+  round(y: Rows, i: number, x: Rows, { block, levels }: { readonly block: number; readonly levels: number }): void {
+    this.#check(y);
+    this.#check(x);
+    if (this.#shards.length > 1) throw new RangeError(`rows of "${x.name}" are in ${this.#shards.length} shards`);
+    const [out, from] = [this.#address(y, i, 0), this.#address(x, i, 0)];
+    this.#shards[0]!.exports.round(out, from, 4 * x.columns, 4 * block, levels);
   }
 
   /** ‖x_i − y_j‖², in float64. */

@@ -93,3 +93,35 @@ export function meet(x: usize, y: usize, bytes: usize): void {
     v128.store(y + at, mean);
   }
 }
+
+/** What added and taken away again leaves a whole number, ties to even, of one that is small beside it. */
+const WHOLE: f64 = 6755399441055744.0; // 1.5 * 2^52
+
+// @ts-ignore: decorator
+@inline
+function wholeSteps(x: v128, scale: v128): v128 {
+  const whole = f64x2.splat(WHOLE);
+  return f64x2.mul(scale, f64x2.sub(f64x2.add(f64x2.div(f64x2.promote_low_f32x4(x), scale), whole), whole));
+}
+
+/** Each number of a block of columns ← the next multiple of the block's largest / levels, computed in float64; a row takes whole cache lines. */
+export function round(out: usize, x: usize, bytes: usize, block: usize, levels: f64): void {
+  for (let from: usize = 0; from < bytes; from += block) {
+    const end = min(bytes, from + block);
+    let most = f32x4.splat(0);
+    let at = from;
+    for (; at + 16 <= end; at += 16) most = f32x4.max(most, f32x4.abs(v128.load(x + at)));
+    let largest = max(
+      max(f32x4.extract_lane(most, 0), f32x4.extract_lane(most, 1)),
+      max(f32x4.extract_lane(most, 2), f32x4.extract_lane(most, 3)),
+    );
+    for (; at < end; at += 4) largest = max(largest, abs(load<f32>(x + at)));
+    const scale = f64x2.splat(largest == 0 ? 1 : <f64>largest / levels);
+    for (at = from; at < end; at += 16) {
+      const four = v128.load(x + at);
+      const low = f32x4.demote_f64x2_zero(wholeSteps(four, scale));
+      const high = f32x4.demote_f64x2_zero(wholeSteps(v128.shuffle<u64>(four, four, 1, 1), scale));
+      v128.store(out + at, v128.shuffle<u64>(low, high, 0, 2));
+    }
+  }
+}
