@@ -23,7 +23,7 @@ export interface Floors {
 
 const median = (values: readonly number[]) => quantile(values, 0.5);
 /** Time that is not counted: memory is touched for the first time, code is compiled in several rounds. */
-export const warmupMs = 1500;
+export const warmupMs = 5000;
 /** Even, so that a replica's rows are where they were. */
 const repeated = 40;
 

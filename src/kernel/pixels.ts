@@ -2,7 +2,7 @@ import { tensorMemory } from './tensor.ts';
 
 const lineBytes = 64;
 const roundUp = (bytes: number) => Math.ceil(bytes / lineBytes) * lineBytes;
-/** The most that samples take here: all of MNIST's and CIFAR's. */
+/** The most that samples take here: five times MNIST's. */
 const mostKeptBytes = 2 ** 28;
 
 /** Samples whose features are bytes, all of them one after the other. */

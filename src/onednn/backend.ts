@@ -81,7 +81,7 @@ class OneDnnExecutable implements Executable {
   readonly #parts = new WeakMap<Buffers, Part>();
   readonly #names: ReadonlyMap<string, number>;
   /** The last check in which each name had memory. */
-  readonly #seen: Int32Array;
+  readonly #seen: Float64Array;
   #checks = 0;
   readonly #indices: ReturnType<typeof indexBounds>;
   #closed = false;
@@ -94,7 +94,7 @@ class OneDnnExecutable implements Executable {
     this.#indices = indexBounds(program);
     const names = new Set([...program.inputs, ...program.outputs].map(({ name }) => name));
     this.#names = new Map([...names].map((name, i) => [name, i]));
-    this.#seen = new Int32Array(names.size);
+    this.#seen = new Float64Array(names.size);
     for (const { name } of this.#indices) this.#scripted.set(name, new Int32Array(0));
     library.setThreads(threads);
     let kernel: TensorKernel | undefined;
