@@ -17,6 +17,7 @@ const families = [
   { name: 'gossip with more neighbours, Ada', of: /^(D_|Ada|base)/ },
   { name: 'uniform and yoked schedules of the tether', of: /^(uniform|yoked)$/ },
   { name: 'C_complete', of: /^C_complete$/ },
+  { name: 'every 1, 2, 4 steps in four bits', of: /^rounded-/ },
 ] as const;
 /** Our own, which the figure is about. */
 const isOwn = (family: number) => family < 2;
