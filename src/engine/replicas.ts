@@ -140,7 +140,7 @@ async function open(backend: Backend, step: Step, memory: Readonly<Record<string
 
   return {
     rows: own,
-    run(place: number, ports: readonly Port[] = []): ReturnType<BoundRun> {
+    run(place: number, ports: readonly Port[]): ReturnType<BoundRun> {
       const whole = ports.every(({ rows }) => rows.memory.shards.length === 1);
       return backend.direct && whole ? runDirect(place, ports) : runCopied(place, ports);
     },

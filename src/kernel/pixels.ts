@@ -29,7 +29,7 @@ export class PixelBatch {
   #free: number;
   /** Where each sample is kept; 0: nowhere. */
   readonly #kept: Uint32Array;
-  /** Where those of a batch are. */
+  /** Where those of a batch are, and where those of them are put that cannot be kept. */
   readonly #places: Uint32Array;
   readonly #staged: number;
   readonly #gather: (count: number) => void;
@@ -42,7 +42,6 @@ export class PixelBatch {
     const table = roundUp(4 * batch * size + 4 * 4);
     const places = table + roundUp(scale.byteLength);
     const bytes = places + roundUp(4 * batch);
-    // Samples that are not kept are put behind them, for the one batch.
     const free = bytes + roundUp(batch * size + 4);
     const { memory, kernel } = tensorMemory(free + (kept + batch) * size);
     const buffer = memory.buffer as ArrayBuffer;

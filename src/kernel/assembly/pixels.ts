@@ -13,8 +13,8 @@ export function lookUp(out: usize, bytes: usize, table: usize, count: usize): vo
 }
 
 /**
- * Copies stretches of `size` bytes, a multiple of four, from the addresses in `places` to one after the other. They are touched first, a line at a time: many are
- * then on their way from memory at once, while copies wait for each.
+ * Copies stretches of `size` bytes from the addresses in `places` to one after the other. They are touched first, a line at a time: many are then on their way
+ * from memory at once, while copies wait for each.
  */
 export function gather(out: usize, places: usize, count: usize, size: usize): u32 {
   const end = places + (count << 2);
