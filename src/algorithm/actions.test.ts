@@ -51,6 +51,7 @@ it('only numbers that all replicas share can decide', () => {
   const own = (step: string) =>
     planOf({ ...findMethod('dpsgd'), settings: {}, numbers: { r: 0 }, step: () => step } as Method);
   expect(() => own('r = norm(x); if r >= 1 { x = W(x) }')).toThrow(/"r" may differ between replicas/);
+  expect(() => own('k = norm(x); r = 2*k; if r >= 1 { x = W(x) }')).toThrow(/"r" may differ between replicas/);
   expect(() => own('if x >= 1 { x = W(x) }; r = r + 1')).toThrow(/"x" is no number/);
   expect(() => own('if r > 1 { x = W(x) }')).toThrow(/has no meaning here/);
   expect(() => own('if r { x = W(x) }; r = r + 1')).toThrow(/expected ">="/);
@@ -60,6 +61,18 @@ it('only numbers that all replicas share can decide', () => {
 it('replicas stay equal if they only ever move by means', () => {
   const equal = methods.filter((method) => planOf(method).equal.has('x')).map(({ name }) => name);
   expect(equal).toEqual(['centralized']);
+});
+
+it.each([
+  ['x = x - eta*mean(grad(x))', true],
+  ['k = spread(x, 4); x = x - eta*k*mean(grad(x))', true],
+  ['k = norm(grad(x)); x = x - eta*k*mean(grad(x))', false],
+  ['a = mean(grad(x)); x = x - eta*T(a)', true],
+  ['g = grad(x); a = mean(g); s = T(g); x = x - eta*T(a)', false],
+  ['g = grad(x); a = mean(g); momentum = g; x = x - eta*T(a)', false],
+])('replicas that step by %s stay equal: %s', (step, equal) => {
+  const plan = planOf({ ...findMethod('dpsgd'), settings: {}, step: () => step } as Method);
+  expect(plan.equal.has('x')).toBe(equal);
 });
 
 it('memories are what messages add up to, and what follows from them', () => {

@@ -2,42 +2,53 @@ import { flatStages, readsOf, type Stage, writesOf } from './stage.ts';
 
 /** What follows from the stages of a method about its rows. */
 
-/**
- * Rows that are the same on all replicas in every step, to the last bit: those that only means and other such rows are written to. What is mixed is
- * equal only but for rounding.
- */
-export function equalRows(stages: readonly Stage[], names: readonly string[]): ReadonlySet<string> {
-  const all = new Set(names);
-  let equal: ReadonlySet<string> = all;
+/** Names that stay alike: those that no stage writes that does not keep them so, given what else is alike. */
+function keptAlike(
+  stages: readonly Stage[],
+  names: readonly string[],
+  keeps: (stage: Stage, alike: ReadonlySet<string>) => boolean,
+): ReadonlySet<string> {
+  let alike: ReadonlySet<string> = new Set(names);
   for (;;) {
-    const keeps = (stage: Stage) =>
-      stage.do === 'mean' ||
-      ((stage.do === 'set' || stage.do === 'direction') &&
-        readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
-    const written = flatStages(stages)
-      .filter((stage) => !keeps(stage))
+    const lost = flatStages(stages)
+      .filter((stage) => !keeps(stage, alike))
       .flatMap(writesOf);
-    const next = new Set([...equal].filter((name) => !written.includes(name)));
-    if (next.size === equal.size) return equal;
-    equal = next;
+    const next = new Set([...alike].filter((name) => !lost.includes(name)));
+    if (next.size === alike.size) return alike;
+    alike = next;
   }
 }
 
 /** Numbers that are the same on all replicas: figures over all of them, and what is computed from such numbers and settings. */
 export function equalNumbers(stages: readonly Stage[], numbers: readonly string[]): ReadonlySet<string> {
-  const all = new Set(numbers);
-  let equal: ReadonlySet<string> = all;
-  for (;;) {
-    const keeps = (stage: Stage) =>
+  return keptAlike(
+    stages,
+    numbers,
+    (stage, alike) =>
       stage.do === 'sketch' ||
-      (stage.do === 'setNumber' && readsOf(stage).every((name) => equal.has(name) || !all.has(name)));
-    const written = flatStages(stages)
-      .filter((stage) => !keeps(stage))
-      .flatMap(writesOf);
-    const next = new Set([...equal].filter((name) => !written.includes(name)));
-    if (next.size === equal.size) return equal;
-    equal = next;
-  }
+      (stage.do === 'setNumber' && readsOf(stage).every((name) => alike.has(name) || !numbers.includes(name))),
+  );
+}
+
+/**
+ * Rows that are the same on all replicas in every step, to the last bit: those that only means and what is computed from such rows and numbers are written
+ * to. What is mixed is equal only but for rounding, and an optimizer's directions are only if it never sees anything else.
+ */
+export function equalRows(
+  stages: readonly Stage[],
+  rows: readonly string[],
+  numbers: readonly string[],
+): ReadonlySet<string> {
+  const ofReplica = new Set([...rows, ...numbers]);
+  const same = equalNumbers(stages, numbers);
+  const seen = flatStages(stages).filter(({ do: kind }) => kind === 'direction' || kind === 'momentum');
+  return keptAlike(stages, rows, (stage, alike) => {
+    const reads = (each: Stage) =>
+      readsOf(each).every((name) => alike.has(name) || same.has(name) || !ofReplica.has(name));
+    return (
+      stage.do === 'mean' || (stage.do === 'set' && reads(stage)) || (stage.do === 'direction' && seen.every(reads))
+    );
+  });
 }
 
 /**

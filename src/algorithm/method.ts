@@ -162,8 +162,8 @@ export function planOf(
     // With some of its settings a method may do without.
     const rows = without(declared, unread);
     const numbers = without(declaredNumbers, unread);
-    checkChoices(stages, Object.keys(numbers));
     const ofSort = (sort: Sort) => Object.keys(names).filter((name) => names[name] === sort);
+    checkChoices(stages, ofSort('number'));
     const scratch = ofSort('row').filter((name) => !(name in rows));
     const all = [...Object.keys(rows), ...scratch];
     const memories = memoryRows(stages, all, ofSort('number'));
@@ -178,7 +178,7 @@ export function planOf(
       rows,
       numbers,
       scratch,
-      equal: equalRows(stages, all),
+      equal: equalRows(stages, all, ofSort('number')),
       memories,
       scalars,
       sets,
