@@ -1,4 +1,5 @@
 import { mean, pearson, ranks, studentQuantile, variance } from '../../src/base/statistics.ts';
+import { judged, type Trend, trendOf, type Verdict } from '../../src/metric/trend.ts';
 import { jobs } from './jobs.ts';
 import { readRows, type StudyRow, stored } from './rows.ts';
 
@@ -35,8 +36,10 @@ export function variantsIn(cell: Cell): string[] {
 
 const isText = ({ cell }: Cell) => cell.startsWith('lstm');
 
+/** Half a point of accuracy. */
+const halfPoint = 0.005;
 /** How much worse a run may be: points of accuracy as a share, or of text the logarithm of perplexity. */
-const marginOf = (cell: Cell) => (isText(cell) ? Math.log(1.02) : 0.005);
+const marginOf = (cell: Cell) => (isText(cell) ? Math.log(1.02) : halfPoint);
 
 /** What a run is judged by, larger is better. A run that diverged is as bad as can be. */
 const scoreOf = (cell: Cell, row: StudyRow) => {
@@ -60,35 +63,42 @@ export function differenceOf(cell: Cell, a: string, b: string, rate = 1): Differ
   return { mean: mean(apart), error: Math.sqrt(variance(apart) / (apart.length - 1)), seeds: apart.length };
 }
 
-/** The end of the one-sided interval in the direction of harm. */
-export const lowerEnd = ({ mean: m, error, seeds }: Difference, level = 0.95) =>
-  m - studentQuantile(2 * level - 1, seeds - 1) * error;
+/** Not worse by more than the margin; worse by more than that; or the seeds cannot tell. */
+export type Standing = 'passes' | 'fails' | 'open';
 
-/** Whether it is not worse than C_complete by more than the margin; undefined if that is not known. */
-export function passes(cell: Cell, variant: string, rate = 1, level = 0.95): boolean | undefined {
-  const difference = differenceOf(cell, variant, 'C_complete', rate);
-  return difference && lowerEnd(difference, level) > -marginOf(cell);
+/** By one-sided 95 % intervals in either direction. */
+export function standingOf({ mean: m, error, seeds }: Difference, margin: number): Standing {
+  const half = studentQuantile(0.9, seeds - 1) * error;
+  return m - half > -margin ? 'passes' : m + half < -margin ? 'fails' : 'open';
 }
 
-/** In how many cells it passes, each by itself and all together by Holm's rule. */
-export function passCount(
-  among: readonly Cell[],
-  variant: string,
-  rate = 1,
-): { passed: Cell[]; holm: number; of: number } {
-  const known = among.filter((cell) => passes(cell, variant, rate) !== undefined);
-  const strength = (cell: Cell) => {
-    const { mean: m, error, seeds } = differenceOf(cell, variant, 'C_complete', rate)!;
-    return { t: (m + marginOf(cell)) / Math.max(error, 1e-12), df: seeds - 1 };
-  };
-  // From the clearest on, as long as each holds at its level.
-  const sorted = known.map(strength).sort((a, b) => b.t - a.t);
+/** How a variant stands against another; undefined if too few seeds are there. */
+export function standing(cell: Cell, variant: string, rate = 1, base = 'C_complete'): Standing | undefined {
+  const difference = differenceOf(cell, variant, base, rate);
+  return difference && standingOf(difference, marginOf(cell));
+}
+
+/** Whether it is shown not to be worse than C_complete by more than the margin; undefined if that is not known. */
+export function passes(cell: Cell, variant: string, rate = 1): boolean | undefined {
+  const found = standing(cell, variant, rate);
+  return found && found === 'passes';
+}
+
+/** How many of several tests hold together, by Holm's rule: from the clearest on, as long as each holds at its level. */
+export function holmCount(tests: readonly { readonly t: number; readonly df: number }[]): number {
+  const sorted = tests.toSorted((a, b) => b.t - a.t);
   const first = sorted.findIndex(({ t, df }, k) => t <= studentQuantile(1 - (2 * 0.05) / (sorted.length - k), df));
-  return {
-    passed: known.filter((cell) => passes(cell, variant, rate)),
-    holm: first < 0 ? sorted.length : first,
-    of: known.length,
-  };
+  return first < 0 ? sorted.length : first;
+}
+
+/** In how many cells it passes, each by itself and all together. */
+export function passCount(among: readonly Cell[], variant: string): { passed: Cell[]; holm: number; of: number } {
+  const known = among.filter((cell) => standing(cell, variant) !== undefined);
+  const tests = known.map((cell) => {
+    const { mean: m, error, seeds } = differenceOf(cell, variant, 'C_complete')!;
+    return { t: (m + marginOf(cell)) / Math.max(error, 1e-12), df: seeds - 1 };
+  });
+  return { passed: known.filter((cell) => passes(cell, variant)), holm: holmCount(tests), of: known.length };
 }
 
 export const meanOf = (cell: Cell, variant: string, of: (row: StudyRow) => number, rate = 1): number =>
@@ -108,6 +118,20 @@ export function bestFixed(cell: Cell): string {
     (best, variant) => (copiesOf(cell, variant) < copiesOf(cell, best) ? variant : best),
     'C_complete',
   );
+}
+
+/** How the accuracy of local models goes along x over some variants, seed by seed, and whether it does so by half a point or more. */
+export function localTrend(
+  cell: Cell,
+  variants: readonly string[],
+  x: readonly number[],
+  sign: 1 | -1,
+): { trend: Trend; verdict: Verdict } {
+  const runs = variants.map((variant) => runsOf(cell, variant));
+  const common = [...runs[0]!.keys()].filter((seed) => runs.every((each) => each.has(seed)));
+  const accuracies = common.map((seed) => runs.map((each) => each.get(seed)!.accuracy));
+  const trend = trendOf(x, accuracies, halfPoint)!;
+  return { trend, verdict: judged(trend, sign, halfPoint) };
 }
 
 export const spearman = (x: readonly number[], y: readonly number[]) => pearson(ranks(x), ranks(y));
