@@ -4,7 +4,7 @@ import { studentQuantile } from '../../src/base/statistics.ts';
 import { compose } from '../../src/report/figure/compose.ts';
 import { light, styleAt } from '../../src/report/figure/theme.ts';
 import { plainDocument, toPng } from '../../src/report/still.ts';
-import { type Cell, cellName, cells, copiesOf, differenceOf, variantsIn } from './judge.ts';
+import { type Cell, cellName, cells, copiesOf, differenceOf, shown, variantsIn } from './judge.ts';
 
 /** docs/study/frontier.png: what accuracy costs in each cell. */
 
@@ -30,15 +30,16 @@ const rangeOf = ({ cell }: Cell) =>
 const frame = { document: plainDocument(), width: 860, theme: light, still: true };
 
 function dotsOf(cell: Cell) {
-  const { worst, best } = rangeOf(cell);
+  const { worst, best, unit } = rangeOf(cell);
   const within = (value: number) => Math.min(best, Math.max(worst, value));
   return variantsIn(cell).flatMap((variant) => {
     const family = families.findIndex(({ of }) => of.test(variant));
     const difference = differenceOf(cell, variant, 'C_complete');
     if (family < 0 || difference === undefined) return [];
     const { mean, error, seeds } = difference;
-    const half = 100 * studentQuantile(0.95, seeds - 1) * error;
-    const [y, low, high] = [0, -half, half].map((off) => within(100 * mean + off));
+    const half = studentQuantile(0.95, seeds - 1) * error;
+    const upwards = unit === 'points' ? 1 : -1;
+    const [y, low, high] = [0, -half, half].map((off) => within(upwards * shown(cell, mean + off)));
     const x = copiesOf(cell, variant);
     // Runs that diverge before they have sent anything have no place on the axis.
     return x > 0 ? [{ x, y, low, high, family, variant }] : [];

@@ -15,11 +15,13 @@ test.each([
 
 test("Holm's rule stops at the first test that does not hold at its level", () => {
   // Normal quantiles of p = .01, .02, .03, .04; levels .0125, .0167, .025, .05.
-  const of = (t: number) => ({ t, df: 1e6 });
+  const of = (t: number) => ({ t, df: 1e5 });
   expect(holmCount([2.054, 1.751, 2.326, 1.881].map(of))).toBe(1);
   // .01, .01, .02, .04.
   expect(holmCount([2.326, 2.326, 2.054, 1.751].map(of))).toBe(4);
   expect(holmCount([0].map(of))).toBe(0);
+  // What is clearest is not the largest t: p = .016 with one degree of freedom, .002 with four.
+  expect(holmCount([{ t: 20, df: 1 }, ...Array.from({ length: 10 }, () => ({ t: 6, df: 4 }))])).toBe(11);
 });
 
 test('a difference is that of the stored rows, paired by seed', () => {

@@ -1,4 +1,4 @@
-import { mean, pearson, ranks, studentQuantile, variance } from '../../src/base/statistics.ts';
+import { mean, pearson, ranks, studentQuantile, studentTail, variance } from '../../src/base/statistics.ts';
 import { judged, type Trend, trendOf, type Verdict } from '../../src/metric/trend.ts';
 import { jobs } from './jobs.ts';
 import { readRows, type StudyRow, stored } from './rows.ts';
@@ -47,6 +47,9 @@ const scoreOf = (cell: Cell, row: StudyRow) => {
   return row.status === 'complete' && Number.isFinite(score) ? score : isText(cell) ? -5 : 0;
 };
 
+/** A difference of scores as it is shown: in points, larger is better; of text how much larger the perplexity is, in %. */
+export const shown = (cell: Cell, difference: number) => 100 * (isText(cell) ? Math.exp(-difference) - 1 : difference);
+
 export interface Difference {
   readonly mean: number;
   readonly error: number;
@@ -86,23 +89,37 @@ export function passes(cell: Cell, variant: string, rate = 1): boolean | undefin
 
 /** How many of several tests hold together, by Holm's rule: from the clearest on, as long as each holds at its level. */
 export function holmCount(tests: readonly { readonly t: number; readonly df: number }[]): number {
-  const sorted = tests.toSorted((a, b) => b.t - a.t);
-  const first = sorted.findIndex(({ t, df }, k) => t <= studentQuantile(1 - (2 * 0.05) / (sorted.length - k), df));
+  const sorted = tests.map(({ t, df }) => studentTail(t, df)).sort((a, b) => a - b);
+  const first = sorted.findIndex((p, k) => p >= 0.05 / (sorted.length - k));
   return first < 0 ? sorted.length : first;
 }
 
-/** In how many cells it passes, each by itself and all together. */
-export function passCount(among: readonly Cell[], variant: string): { passed: Cell[]; holm: number; of: number } {
-  const known = among.filter((cell) => standing(cell, variant) !== undefined);
-  const tests = known.map((cell) => {
-    const { mean: m, error, seeds } = differenceOf(cell, variant, 'C_complete')!;
-    return { t: (m + marginOf(cell)) / Math.max(error, 1e-12), df: seeds - 1 };
-  });
-  return { passed: known.filter((cell) => passes(cell, variant)), holm: holmCount(tests), of: known.length };
+/** A cell, at a multiple of its rate. */
+export interface Place {
+  readonly cell: Cell;
+  readonly rate: number;
 }
 
-export const meanOf = (cell: Cell, variant: string, of: (row: StudyRow) => number, rate = 1): number =>
-  mean([...runsOf(cell, variant, rate).values()].map(of).filter((value) => !Number.isNaN(value)));
+/** In how many places a variant passes, each by itself and all together; of those where that is known. */
+export function passCount(
+  among: readonly Place[],
+  variant: string,
+): { passed: readonly Place[]; holm: number; of: number } {
+  const known = among.filter(({ cell, rate }) => standing(cell, variant, rate) !== undefined);
+  const tests = known.map(({ cell, rate }) => {
+    const { mean: m, error, seeds } = differenceOf(cell, variant, 'C_complete', rate)!;
+    return { t: (m + marginOf(cell)) / Math.max(error, 1e-12), df: seeds - 1 };
+  });
+  const passed = known.filter(({ cell, rate }) => passes(cell, variant, rate));
+  return { passed, holm: holmCount(tests), of: known.length };
+}
+
+/** Over the runs that came to their end, unless none did. */
+export function meanOf(cell: Cell, variant: string, of: (row: StudyRow) => number, rate = 1): number {
+  const runs = [...runsOf(cell, variant, rate).values()];
+  const ended = runs.filter(({ status }) => status === 'complete');
+  return mean((ended.length > 0 ? ended : runs).map(of).filter((value) => !Number.isNaN(value)));
+}
 
 export const copiesOf = (cell: Cell, variant: string, rate = 1) =>
   meanOf(cell, variant, ({ bytes, modelBytes }) => bytes / modelBytes, rate);
@@ -136,8 +153,8 @@ export function localTrend(
 
 export const spearman = (x: readonly number[], y: readonly number[]) => pearson(ranks(x), ranks(y));
 
-/** Mean harm and excess loss of every run of the tether at some target, seed by seed against C_complete. */
-export function harmAndLoss(cell: Cell): { harm: number[]; loss: number[] } {
+/** Mean harm, number of averages and excess loss of every run of the tether at some target, seed by seed against C_complete. */
+export function harmAndLoss(cell: Cell): { harm: number[]; averages: number[]; loss: number[] } {
   const base = runsOf(cell, 'C_complete');
   const own = rows.filter(
     (row) =>
@@ -147,7 +164,11 @@ export function harmAndLoss(cell: Cell): { harm: number[]; loss: number[] } {
       /^tether(-[\d.]+)?$/.test(row.variant) &&
       base.has(row.seed),
   );
-  return { harm: own.map(({ harm }) => harm), loss: own.map((row) => row.mergedLoss - base.get(row.seed)!.mergedLoss) };
+  return {
+    harm: own.map(({ harm }) => harm),
+    averages: own.map(({ averages }) => averages),
+    loss: own.map((row) => row.mergedLoss - base.get(row.seed)!.mergedLoss),
+  };
 }
 
 /** By cell: runs that are there, and all. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dispersion, mean, pearson, quantile, ranks, studentQuantile } from './statistics.ts';
+import { dispersion, mean, pearson, quantile, ranks, studentQuantile, studentTail } from './statistics.ts';
 
 const norms = fc.array(fc.double({ min: 1e-3, max: 1e3, noNaN: true }), { minLength: 1, maxLength: 40 });
 
@@ -75,7 +75,11 @@ it('Student’s t has the quantiles of the tables', () => {
     [0.99, 5, 4.03214],
     [0.9, 8, 1.85955],
   ] as const;
-  for (const [probability, df, t] of tabled) expect(studentQuantile(probability, df)).toBeCloseTo(t, 4);
+  for (const [probability, df, t] of tabled) {
+    expect(studentQuantile(probability, df)).toBeCloseTo(t, 4);
+    expect(studentTail(t, df)).toBeCloseTo((1 - probability) / 2, 4);
+    expect(studentTail(-t, df)).toBeCloseTo((1 + probability) / 2, 4);
+  }
   // In closed form for two degrees of freedom.
   expect(studentQuantile(0.95, 2)).toBeCloseTo(0.95 * Math.sqrt(2 / (1 - 0.95 ** 2)), 12);
 });

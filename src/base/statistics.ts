@@ -106,6 +106,12 @@ function studentWithin(theta: number, df: number): number {
   return odd ? (2 / Math.PI) * (theta + sin * series) : sin * series;
 }
 
+/** P(T ≥ t) for a whole number of degrees of freedom. */
+export function studentTail(t: number, df: number): number {
+  const within = studentWithin(Math.atan(Math.abs(t) / Math.sqrt(df)), df);
+  return t < 0 ? (1 + within) / 2 : (1 - within) / 2;
+}
+
 /** The t that |T| stays below with the given probability, for a whole number of degrees of freedom. */
 export function studentQuantile(probability: number, df: number): number {
   let [low, high] = [0, Math.PI / 2];
