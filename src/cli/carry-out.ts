@@ -167,7 +167,7 @@ async function finish(
   job: Job,
   outcomes: readonly RunOutcome[],
   options: CommandOptions,
-  stopped: boolean,
+  signalled: boolean,
 ): Promise<void> {
   const summaries = new Map<RunOutcome, RunSummary>();
   for (const outcome of outcomes)
@@ -201,6 +201,7 @@ async function finish(
     );
   // Under --launch its process looks for runs that diverged: this code would make it start the ranks again.
   if (counts.has('failed') || (counts.has('diverged') && options.launched === undefined)) process.exitCode = 1;
+  const stopped = signalled || counts.has('stopped');
   const why = stopped ? 'stopped' : outcomes.some(({ lost }) => lost) ? 'ranks were lost' : undefined;
   if (why !== undefined) for (const line of leftText(job, outcomes, summaries, options, why)) console.error(line);
   if (stopped) process.exitCode = 130;

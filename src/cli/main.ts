@@ -14,6 +14,19 @@ function strict(command: Command): Command {
   return command;
 }
 
+/** What an unset variable of a shell gives is no name, folder or pattern: nobody means all of them by it. */
+function refuseEmpty(command: Command): void {
+  const options = command.options.flatMap((option) => {
+    const value: unknown = command.getOptionValue(option.attributeName());
+    return [value].flat().includes('') ? [`${option.long ?? option.short}`] : [];
+  });
+  const words = command.registeredArguments.flatMap((argument, index) =>
+    [command.processedArgs[index]].flat().includes('') ? [`<${argument.name()}>`] : [],
+  );
+  const [empty] = [...options, ...words];
+  if (empty !== undefined) throw new UserError(`${empty} is empty`, { hint: 'give it a value, or leave it out' });
+}
+
 async function run(args: readonly string[]): Promise<void> {
   const program = new Command('dbench')
     // Options belong to the command that they follow, even if the one before has options of that name.
@@ -33,6 +46,7 @@ async function run(args: readonly string[]): Promise<void> {
   if (name !== undefined && !name.startsWith('-') && !(name in commands))
     throw new UserError(`unknown command "${name}"`, { hint: suggest(name, Object.keys(commands)) });
   if (name === undefined) return program.outputHelp();
+  program.hook('preAction', (_, command) => refuseEmpty(command));
   await strict(program).parseAsync(args, { from: 'user' });
 }
 

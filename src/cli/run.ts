@@ -62,6 +62,7 @@ function earlierOf({ runs, launched }: Options, continues: boolean): Job['earlie
 const runAll = (load: () => readonly Planned[], options: Options) =>
   carryOutJob(() => {
     const planned = load();
+    watch(options);
     const continues = options.continue === true || planned.some(({ point }) => point.length > 0);
     return { planned, continues, earlier: earlierOf(options, continues) };
   }, options);
@@ -81,6 +82,7 @@ function runToResume(id: string, file: string | undefined, options: Options): Ru
 const resumeOne = (id: string, file: string | undefined, options: Options) =>
   carryOutJob(() => {
     const run = runToResume(id, file, options);
+    watch(options);
     const planned = [{ experiment: run.experiment, point: [] }];
     return { planned, continues: false, earlier: () => ({ run, status: 'interrupted' }) };
   }, options);
@@ -90,10 +92,10 @@ const named = (options: Options): Options =>
   options.launch === undefined ? options : { ...options, launched: randomUUID() };
 
 /** Of ranks that a launcher started the first alone, and not again those that a command with --launch started. */
-async function watched({ watch, runs, launched, launch }: Options): Promise<void> {
+function watch({ watch, runs, launched, launch }: Options): void {
   const rank = launcherOf(process.env)?.rank ?? 0;
   if (watch && rank === 0 && (launched === undefined || launch !== undefined))
-    (await import('./serve.ts')).serveBeside(runs);
+    void import('./serve.ts').then(({ serveBeside }) => serveBeside(runs));
 }
 
 export function command(): Command {
@@ -103,7 +105,6 @@ export function command(): Command {
     .addOption(new Option('--resume <id>', 'resume a run that was interrupted').conflicts('continue'))
     .action(async (file: string | undefined, given: Options) => {
       const options = named(given);
-      await watched(options);
       if (options.resume !== undefined) return resumeOne(options.resume, file, options);
       if (file === undefined)
         throw new UserError('the experiment is missing', {
@@ -120,7 +121,6 @@ export function compareCommand(): Command {
     new Command('compare').argument('[experiment]', 'a file or name, as in run; the quickstart by default'),
   ).action(async (file: string | undefined, given: Options) => {
     const options = named(given);
-    await watched(options);
     await runAll(() => {
       // Ranks that another process launched need not repeat it.
       if (file === undefined && given.launched === undefined)

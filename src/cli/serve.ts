@@ -59,9 +59,9 @@ export function command(): Command {
       else console.log(served.address);
       if (host !== '127.0.0.1' && host !== 'localhost' && host !== '::1')
         console.error(
-          'others can reach this server: whoever has this address can start runs on this machine, and nothing is encrypted',
+          `others can reach this server: whoever has this address can ${readOnly ? 'see these runs' : 'start runs on this machine'}, and nothing is encrypted`,
         );
-      if (open) openBrowser(served.address);
+      if (open) openBrowser(served.once());
       const end = () => void served.close().then(() => process.exit(0));
       process.on('SIGINT', end);
       process.on('SIGTERM', end);

@@ -15,7 +15,7 @@ export function setAt(data: unknown, path: string, value: unknown, where: string
   const set = (at: unknown, [key, ...rest]: readonly string[]): unknown => {
     if (key === undefined) return value;
     if (Array.isArray(at)) {
-      if (!(Number(key) < at.length))
+      if (!/^\d+$/.test(key) || Number(key) >= at.length)
         throw new UserError(`${where}: there is no item ${key}, the list has ${at.length}, counted from 0`);
       return at.with(Number(key), set(at[Number(key)], rest));
     }

@@ -83,9 +83,11 @@ export class Catalogue {
   rows(): { readonly rows: readonly RunRow[]; readonly ready: Promise<void> } {
     const rows = [...this.#scan().values()].map((known) => known.row);
     rows.sort((a, b) => b.startedAt.localeCompare(a.startedAt));
-    this.#reading ??= this.#read().finally(() => {
-      this.#reading = undefined;
-    });
+    this.#reading ??= this.#read()
+      .catch((error) => console.error(error))
+      .finally(() => {
+        this.#reading = undefined;
+      });
     return { rows, ready: this.#reading };
   }
 
@@ -98,13 +100,29 @@ export class Catalogue {
       // What has ended rarely changes, and there may be many on a slow disk.
       if (known === undefined || (isEnded(known.row) && now - known.lookedMs < rareMs)) continue;
       known.lookedMs = now;
-      const status = statusOf(known.run);
-      const stamp = `${status} ${stampOf(known.run.folder, ['result.json', 'stop', 'lock'])}`;
-      if (status === 'running') known.figures = this.#tail(known.run).figures();
-      if (stamp !== known.stamp || status === 'running') known.row = rowOf(known, status);
-      known.stamp = stamp;
+      this.#unlessDamaged(id, () => this.#look(known));
     }
     return this.#known;
+  }
+
+  #look(known: Known): void {
+    const status = statusOf(known.run);
+    const stamp = `${status} ${stampOf(known.run.folder, ['result.json', 'stop', 'lock'])}`;
+    if (status === 'running') known.figures = this.#tail(known.run).figures();
+    if (stamp !== known.stamp || status === 'running') known.row = rowOf(known, status);
+    known.stamp = stamp;
+  }
+
+  /** A run whose files cannot be read is left out, until they can. */
+  #unlessDamaged<T>(id: string, read: () => T): T | undefined {
+    try {
+      return read();
+    } catch (error) {
+      // Damaged, or being made or removed at this moment.
+      if (!(error instanceof UserError)) throw error;
+      this.#forget(id);
+      return undefined;
+    }
   }
 
   #forget(id: string): void {
@@ -113,7 +131,7 @@ export class Catalogue {
   }
 
   #open(id: string): Known | undefined {
-    try {
+    return this.#unlessDamaged(id, () => {
       const run = openRun(this.root, id);
       const { startedAt } = readContext(run);
       const key = groupOf(run.experiment);
@@ -130,11 +148,7 @@ export class Catalogue {
       } as unknown as Known;
       this.#known.set(id, known);
       return known;
-    } catch (error) {
-      // Damaged, or being made at this moment.
-      if (error instanceof UserError) return undefined;
-      throw error;
-    }
+    });
   }
 
   #tail(run: Run): Tail {
@@ -153,7 +167,9 @@ export class Catalogue {
       if (source === known.source) continue;
       known.source = source;
       known.figures = (await storedFigures(run)) ?? known.figures;
-      known.row = rowOf(known, statusOf(run));
+      this.#unlessDamaged(run.id, () => {
+        known.row = rowOf(known, statusOf(run));
+      });
     }
   }
 }

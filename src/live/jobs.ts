@@ -11,6 +11,8 @@ export interface QueuedJob {
   /** What it does, in words. */
   readonly title: string;
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled';
+  /** It was asked to stop and is about to. */
+  readonly stopping: boolean;
   /** The last lines that it printed. */
   readonly output: string;
 }
@@ -20,6 +22,7 @@ interface Work {
   readonly title: string;
   readonly args: readonly string[];
   state: QueuedJob['state'];
+  stopping: boolean;
   child: ChildProcess | undefined;
 }
 
@@ -49,7 +52,13 @@ export class Jobs {
   }
 
   get list(): readonly QueuedJob[] {
-    return this.#all.map(({ id, title, state }) => ({ id, title, state, output: this.#output(id) }));
+    return this.#all.map(({ id, title, state, stopping }) => ({
+      id,
+      title,
+      state,
+      stopping: stopping && state === 'running',
+      output: this.#output(id),
+    }));
   }
 
   get full(): boolean {
@@ -78,14 +87,19 @@ export class Jobs {
     const work = this.#all.find((each) => each.id === id);
     if (work === undefined) return false;
     if (work.state === 'waiting') work.state = 'cancelled';
-    else work.child?.kill('SIGINT');
+    // A second signal would end it at once, without a checkpoint.
+    else if (!work.stopping) work.child?.kill('SIGINT');
+    work.stopping = true;
     return true;
   }
 
   #add(work: Pick<Work, 'id' | 'title' | 'args'>): void {
     const ended = this.#all.filter(({ state }) => state !== 'waiting' && state !== 'running');
     const dropped = new Set(ended.slice(0, Math.max(0, ended.length - mostKept)));
-    this.#all = [...this.#all.filter((each) => !dropped.has(each)), { ...work, state: 'waiting', child: undefined }];
+    this.#all = [
+      ...this.#all.filter((each) => !dropped.has(each)),
+      { ...work, state: 'waiting', stopping: false, child: undefined },
+    ];
     this.next();
   }
 

@@ -25,6 +25,8 @@ export interface ServeOptions {
 export interface Served {
   /** With the token. */
   readonly address: string;
+  /** An address that lets in once, soon: what is opened by a command can be seen by all users of the machine. */
+  once(): string;
   /** Tabs that are open. */
   readonly streams: number;
   close(): Promise<void>;
@@ -32,20 +34,22 @@ export interface Served {
 
 const mostBody = 256 * 1024;
 const mostQuery = 16 * 1024;
+/** How long an address lets in that does so once. */
+const onceMs = 60_000;
 
 /**
- * The same token as before, so that pages stay open over a new start of the server; in a file that only its owner can read. A folder that
- * cannot be written to has a new one each time.
+ * The same token as before, so that pages stay open over a new start of the server; in a file that only its owner can read. Who may only look has
+ * another. A folder that cannot be written to has a new one each time.
  */
-function tokenIn(root: string): string {
-  const path = join(root, '.serve-token');
+function tokenIn(root: string, readOnly: boolean): string {
+  const path = join(root, readOnly ? '.serve-token-read-only' : '.serve-token');
   try {
     const known = readFileSync(path, 'utf8').trim();
     if (/^[\w-]{43}$/.test(known)) return known;
   } catch {
     // There is none yet.
   }
-  const token = randomBytes(32).toString('base64url');
+  const token = newToken();
   try {
     writeFileSync(path, `${token}\n`, { mode: 0o600 });
   } catch {
@@ -53,6 +57,8 @@ function tokenIn(root: string): string {
   }
   return token;
 }
+
+const newToken = () => randomBytes(32).toString('base64url');
 
 function send(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
@@ -86,6 +92,7 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
   );
   const api = new Api(catalogue, jobs);
   const streams = new Set<Stream>();
+  const onceOnly = new Set<string>();
   let door: Door;
 
   // One answer for all tabs; looked at no more often than they ask.
@@ -109,8 +116,8 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
     if (method === 'POST') {
       const write = Object.hasOwn(api.writes, path) ? api.writes[path] : undefined;
       if (write === undefined) return refuse(request, response, 404, 'there is nothing here');
-      if (readOnly && path !== '/api/check')
-        return refuse(request, response, 403, 'this server only shows (--read-only)');
+      // Even a look at an experiment runs the modules that it names.
+      if (readOnly) return refuse(request, response, 403, 'this server only shows (--read-only)');
       const done = await write(await bodyOf(request));
       list = undefined;
       return send(response, 200, done);
@@ -130,7 +137,8 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
 
   /** The token becomes a cookie that no script can read and no other site makes a browser send; the address loses it. */
   function enter(response: ServerResponse, token: string) {
-    if (!sameToken(token, door.token)) return send(response, 403, { error: 'this token is not that of the server' });
+    if (!onceOnly.delete(token) && !sameToken(token, door.token))
+      return send(response, 403, { error: 'this token is not that of the server' });
     response.writeHead(303, {
       location: '/',
       'set-cookie': `${door.cookie}=${door.token}; Path=/; HttpOnly; SameSite=Strict; Max-Age=31536000`,
@@ -179,11 +187,18 @@ export async function serve({ root, host = '127.0.0.1', port = 0, readOnly = fal
   server.maxConnections = 1100;
   await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
-  door = doorOf(host, bound, tokenIn(root));
+  door = doorOf(host, bound, tokenIn(root, readOnly));
   const queue = setInterval(() => jobs.next(), 1000);
   const name = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host;
+  const addressWith = (token: string) => `http://${name}:${bound}/?token=${token}`;
   return {
-    address: `http://${name}:${bound}/?token=${door.token}`,
+    address: addressWith(door.token),
+    once() {
+      const token = newToken();
+      onceOnly.add(token);
+      setTimeout(() => onceOnly.delete(token), onceMs).unref();
+      return addressWith(token);
+    },
     get streams() {
       return streams.size;
     },

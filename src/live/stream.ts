@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { UserError } from '../base/error.ts';
 import { readLines } from '../metric/live.ts';
 import { sizeOf } from '../store/house.ts';
 import { liveFile } from '../store/live.ts';
@@ -74,9 +75,15 @@ export class Stream {
   #look(): void {
     if (this.#full) return;
     this.#response.cork();
-    this.#lines();
-    this.#changes();
-    this.#response.uncork();
+    try {
+      this.#lines();
+      this.#changes();
+    } catch (error) {
+      // Files that are damaged, or being removed: the next look tells more.
+      if (!(error instanceof UserError)) throw error;
+    } finally {
+      this.#response.uncork();
+    }
   }
 
   #lines(): void {

@@ -142,6 +142,13 @@ describe('the tidy tables', () => {
         expect(names, name).toEqual(columns.map((column) => column.name));
         expect(found.slice(0, columns.length).map((row) => row.type)).toEqual(columns.map(({ type }) => type));
         if (name !== 'runs') expect(found).toHaveLength(columns.length);
+        // What two columns of one name become.
+        expect(
+          found.filter(
+            (row) =>
+              /_\d+$/.test(String(row.column_name)) && names.includes(String(row.column_name).replace(/_\d+$/, '')),
+          ),
+        ).toEqual([]);
       }
   });
 

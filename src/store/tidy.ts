@@ -10,7 +10,7 @@ import {
   stepColumns,
 } from '../engine/columns.ts';
 import { mostLinks } from '../network/usage.ts';
-import { type EventTable, eventTables, snake, sqlType, storedColumns } from './schema.ts';
+import { type EventTable, eventTables, snake, sqlName, sqlType, storedColumns } from './schema.ts';
 
 /** A column of a table that can be asked: what it holds, and how it follows from one run's database. */
 export interface TidyColumn {
@@ -266,7 +266,7 @@ export function runsQuery(
   columns: readonly string[],
   tables: (name: 'steps' | 'evaluations') => string,
 ): string {
-  const names = runColumns.map(({ name }) => name);
+  const names = runColumns.map(({ name }) => sqlName(name));
   return `
     select ${[...names, ...columns.filter((name) => !names.includes(name))]}
     from ${facts}

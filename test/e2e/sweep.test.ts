@@ -143,6 +143,19 @@ describe('a sweep', () => {
     },
   );
 
+  it('whose run finds a file called stop says so, and that it is not done', async () => {
+    const file = write('stop.json', { ...long, sweep: undefined });
+    const { child, said } = start('run', file, '--runs', 'stop');
+    await appears(() => {
+      const [id] = runsIn('stop');
+      return id === undefined ? undefined : join(folder, 'stop', id, 'checkpoints', 'step-40');
+    });
+    const ended = once(child, 'exit');
+    writeFileSync(join(folder, 'stop', runsIn('stop')[0]!, 'stop'), '');
+    expect(await ended).toEqual([130, null]);
+    expect(await said(/$/)).toMatch(/stopped; resume with: dbench run --resume \S+ --runs stop/);
+  });
+
   it('goes on when a run diverges or cannot run, and the exit code tells', () => {
     // That a batch is larger than all a replica has shows only with the data.
     const file = write('bad.json', {

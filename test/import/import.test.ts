@@ -7,6 +7,7 @@ import { Random } from '../../src/base/random.ts';
 import { parse } from '../../src/base/schema.ts';
 import { loadExperiment } from '../../src/experiment/experiment.ts';
 import { importSummary } from '../../src/model/import/summary.ts';
+import { inferStep } from '../../src/model/infer.ts';
 import { initialise } from '../../src/model/layout.ts';
 import { buildModel, modelSchema } from '../../src/model/models.ts';
 import type { OnnxSettings } from '../../src/model/onnx.ts';
@@ -16,6 +17,7 @@ import { encode, type ModelProto, type NodeProto, type TensorProto } from '../..
 import { taskOf } from '../../src/report/settings.ts';
 import { machineContext } from '../../src/store/context.ts';
 import { createRun, openRun } from '../../src/store/runs.ts';
+import { interpret } from '../../src/tensor/reference.ts';
 import { exportedFiles, mutated, tryImport } from './fuzz.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'dbench-import-'));
@@ -43,6 +45,19 @@ const node = (op_type: string, input: string[], output: string[], more: Partial<
   output,
   attribute: [],
   ...more,
+});
+
+const tensor = (name: string, dims: number[], values: readonly number[]): TensorProto => ({
+  name,
+  dims,
+  data_type: 1,
+  raw_data: new Uint8Array(Float32Array.from(values).buffer),
+});
+const places = (name: string, ...values: number[]): TensorProto => ({
+  name,
+  dims: [values.length],
+  data_type: 7,
+  raw_data: new Uint8Array(BigInt64Array.from(values, BigInt).buffer),
 });
 
 /** A file with a dense layer from [batch, 2] to three classes. */
@@ -100,6 +115,46 @@ it('an initial state of zeros that was written down for the batch of the file is
   expect(() => step({ path: written('state.onnx', small(nodes)) }, task)).not.toThrow();
 });
 
+describe('what is computed of x = [0.123, −5]', () => {
+  /** The logits of one sample: the results of these nodes, and 0. */
+  const computed = (name: string, nodes: readonly NodeProto[], others: readonly TensorProto[]) => {
+    const stored = [tensor('w', [2, 3], [1, 0, 0, 0, 1, 0]), ...others];
+    const path = written(`${name}.onnx`, small([...nodes, { ...dense, input: ['z', 'w'] }], {}, 18, stored));
+    const { program, params } = inferStep(buildModel(settingsOf({ path }), task), 1);
+    const weights = params.map(
+      ({ name, init }) => [`params/${name}`, init.kind === 'given' ? init.values : []] as const,
+    );
+    return [...interpret(program, { x: [0.123, -5], ...Object.fromEntries(weights) }).logits!].slice(0, 2);
+  };
+  const largest = 3.4028234663852886e38;
+
+  it.each([
+    ['wide bounds', [-1e30], [1e30], [0.123, -5]],
+    ['the bounds of float32', [-largest], [largest], [0.123, -5]],
+    ['infinite bounds', [Number.NEGATIVE_INFINITY], [Number.POSITIVE_INFINITY], [0.123, -5]],
+    ['narrow bounds', [-1], [0.1], [0.1, -1]],
+    ['no lower bound', [-largest], [-6], [-6, -6]],
+  ])('Clip with %s', (name, low, high, wanted) => {
+    const bounds = [tensor('low', [], low), tensor('high', [], high)];
+    const found = computed(name, [node('Clip', ['x', 'low', 'high'], ['z'])], bounds);
+    wanted.forEach((value, i) => {
+      expect(found[i]).toBeCloseTo(value, 6);
+    });
+  });
+
+  it('a reduction over an empty list of axes is one over all, unless the file says none', () => {
+    const attribute = (i: number) =>
+      [{ name: 'noop_with_empty_axes', type: 2, i }] as unknown as NodeProto['attribute'];
+    const sum = (noop: number) => [
+      node('ReduceSum', ['x', 'axes'], ['s'], { attribute: attribute(noop) }),
+      node('Add', ['x', 's'], ['z']),
+    ];
+    const [all, none] = [0, 1].map((noop) => computed(`reduce-${noop}`, sum(noop), [places('axes')]));
+    expect(all![1]).toBeCloseTo(-5 + (0.123 - 5), 6);
+    expect(none![1]).toBeCloseTo(-10, 6);
+  });
+});
+
 describe('weights', () => {
   it('are those of the file, in its order and by its names, or fresh ones', () => {
     const path = exported('import-weights');
@@ -111,6 +166,15 @@ describe('weights', () => {
     expect([...initialise(params, 1)]).toEqual(params.flatMap(({ name }) => [...initializers.get(name)!.data]));
     const fresh = initialise(step({ path, init: 'fresh' }).params, 1).subarray(0, 48 * 20);
     expect(Math.max(...fresh.map(Math.abs))).toBeCloseTo(1 / Math.sqrt(48), 2);
+  });
+
+  it('start as those of PyTorch: norms at 1, products by the inputs they sum over', () => {
+    const { params } = step({ path: exported('import-gpt'), init: 'fresh' }, { shape: [], classes: 30 });
+    const start = (name: string) => params.find((param) => param.name === `transformer.h.0.${name}`)!;
+    expect(start('ln_1.weight')).toMatchObject({ kind: 'norm', init: { kind: 'constant', value: 1 } });
+    expect(start('ln_1.bias')).toMatchObject({ kind: 'bias', init: { kind: 'constant', value: 0 } });
+    expect(start('mlp.c_fc.weight')).toMatchObject({ shape: [64, 16], init: { kind: 'uniform', bound: 0.25 } });
+    expect(start('mlp.c_proj.weight')).toMatchObject({ shape: [16, 64], init: { kind: 'uniform', bound: 0.125 } });
   });
 
   it('that are frozen stay out of the row', () => {
@@ -195,6 +259,42 @@ describe('mistakes', () => {
   ])('%s', (name, content, message) => {
     const path = written(`${name}.onnx`, content);
     expect(() => step({ path }, task)).toThrow(message);
+  });
+
+  it.each([
+    ['Add', 1],
+    ['Unsqueeze', 1],
+    ['Reshape', 1],
+    ['Gather', 1],
+    ['Expand', 1],
+    ['Where', 2],
+    ['Slice', 2],
+    ['Range', 2],
+    ['Less', 1],
+    ['Mod', 1],
+  ])('%s of %i constants', (op, count) => {
+    const one = places('one', 1);
+    const path = written(`few-${op}.onnx`, small([node(op, Array(count).fill('one'), ['k']), dense], {}, 17, [one]));
+    expect(() => step({ path }, task)).toThrow(`cannot be imported: input ${count} is missing`);
+  });
+
+  it('a bound that is no number', () => {
+    const nodes = [node('Clip', ['x', 'low'], ['z']), { ...dense, input: ['z', 'w'] }];
+    const stored = [tensor('w', [2, 3], [1, 2, 3, 4, 5, 6]), tensor('low', [0], [])];
+    const path = written('bound.onnx', small(nodes, {}, 17, stored));
+    expect(() => step({ path }, task)).toThrow('a bound that is not one number');
+  });
+
+  it('a log-softmax that is not the end of a classification', () => {
+    const end = node('LogSoftmax', ['z'], ['y']);
+    const path = written('end.onnx', small([{ ...dense, output: ['z'] }, end]));
+    expect(() => step({ path }, task)).not.toThrow();
+    const regression = { ...task, kind: 'regression' as const };
+    expect(() => inferStep(buildModel(settingsOf({ path }), regression), 1)).toThrow(
+      /ends in a log-softmax, which is for classification; this is regression/,
+    );
+    const within = [node('LogSoftmax', ['x'], ['z']), { ...dense, input: ['z', 'w'] }];
+    expect(() => step({ path: written('within.onnx', small(within)) }, task)).toThrow(/a log-softmax before the end/);
   });
 
   it('a compressed file', () => {

@@ -8,6 +8,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { storeRun } from '../report/stored.ts';
 
 const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+/** A server and how to come in. */
+async function served(...options: string[]) {
+  const child = spawn(process.execPath, [main, 'serve', '--runs', root, '--port', '0', ...options], { cwd: folder });
+  const address = await new Promise<string>((done) => child.stdout!.once('data', (text) => done(String(text).trim())));
+  const { port, searchParams } = new URL(address);
+  return { child, port: Number(port), token: searchParams.get('token')! };
+}
+
 let folder: string;
 let root: string;
 let child: ChildProcess;
@@ -63,10 +71,7 @@ beforeAll(async () => {
   root = join(folder, 'runs');
   run = (await storeRun(root, { accuracy: [0.5, 0.6] })).id;
   writeFileSync(join(folder, 'secret.json'), '{"secret":"kept"}');
-  child = spawn(process.execPath, [main, 'serve', '--runs', root, '--port', '0'], { cwd: folder });
-  const address = await new Promise<string>((done) => child.stdout!.once('data', (text) => done(String(text).trim())));
-  port = Number(new URL(address).port);
-  token = new URL(address).searchParams.get('token')!;
+  ({ child, port, token } = await served());
 });
 afterAll(() => {
   child?.kill('SIGKILL');
@@ -218,6 +223,47 @@ describe('the server', () => {
     for (const name of [id, 'half']) expect((await write('/api/delete', { run: name })).status).toBe(400);
     expect(existsSync(join(elsewhere, id, 'experiment.json'))).toBe(true);
   });
+
+  it('who may only look has another token, and makes the server read and run nothing', async () => {
+    const [full, other] = [{ port, token }, await served('--read-only')];
+    const mark = join(folder, 'mark');
+    const file = join(folder, 'method.mjs');
+    writeFileSync(file, `import { writeFileSync } from 'node:fs';\nwriteFileSync(${JSON.stringify(mark)}, '');\n`);
+    const yaml = `name: x\nreplicas: 2\nepochs: 1\nalgorithm: { kind: module, path: ${file} }`;
+    try {
+      expect(other.token).not.toBe(full.token);
+      ({ port, token } = other);
+      expect((await ask('/api/list', cookie())).status).toBe(200);
+      for (const path of ['/api/check', '/api/start']) expect((await write(path, { yaml })).status).toBe(403);
+      expect(existsSync(mark)).toBe(false);
+      port = full.port;
+      expect((await ask('/api/list', cookie())).status).toBe(401);
+    } finally {
+      ({ port, token } = full);
+      other.child.kill('SIGKILL');
+    }
+  });
+
+  it('a run that is damaged while a tab is open is left out, and the server goes on', async () => {
+    const { id } = await storeRun(root, { accuracy: [0.5], settings: { name: 'damaged' } });
+    const listed = async () =>
+      JSON.parse((await ask('/api/list', cookie())).body).runs.map((row: { id: string }) => row.id) as string[];
+    const tab = request({
+      host: '127.0.0.1',
+      port,
+      path: '/api/stream',
+      headers: { host: `127.0.0.1:${port}`, ...cookie() },
+    });
+    tab.on('error', () => {});
+    tab.end();
+    await expect.poll(listed, { timeout: 10_000 }).toContain(id);
+    writeFileSync(join(root, id, 'result.json'), '{');
+    await expect.poll(listed, { timeout: 15_000 }).not.toContain(id);
+    expect(await listed()).toContain(run);
+    expect(child.exitCode).toBe(null);
+    tab.destroy();
+    rmSync(join(root, id), { recursive: true });
+  }, 30_000);
 
   it('what is no experiment is not started, and says why', async () => {
     const { status, body } = await write('/api/start', { yaml: 'name: x\nreplicas: many' });

@@ -109,6 +109,7 @@ export class StartView {
   }
 
   async #check(): Promise<void> {
+    if (this.#readOnly) return this.#editor.say('', true);
     const text = this.#editor.value;
     try {
       const { title, runs } = await write<{ title: string; runs: number }>('check', { yaml: text });
@@ -129,7 +130,11 @@ export class StartView {
 
   list({ jobs, readOnly }: Listed) {
     this.#readOnly = readOnly;
-    if (readOnly) this.#about.textContent = 'This server only shows (--read-only).';
+    if (readOnly) {
+      this.#about.textContent = 'This server only shows (--read-only).';
+      this.#go.disabled = true;
+      this.#editor.say('', true);
+    }
     const text = JSON.stringify(jobs);
     if (text === this.#drawn) return;
     this.#drawn = text;
@@ -148,9 +153,12 @@ export class StartView {
   }
 }
 
-function jobCard({ id, title, state, output }: QueuedJob): HTMLElement {
+function jobCard({ id, title, state, stopping, output }: QueuedJob): HTMLElement {
   const open = state === 'waiting' || state === 'running';
-  const cancel = action(state === 'running' ? 'Stop' : 'Cancel', () => write('cancel', { job: id }));
+  const cancel = action(stopping ? 'Stopping…' : state === 'running' ? 'Stop' : 'Cancel', () =>
+    write('cancel', { job: id }),
+  );
+  cancel.disabled = stopping;
   return make(
     'article',
     { className: 'card job' },
