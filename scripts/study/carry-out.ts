@@ -103,7 +103,7 @@ function secondsOn(
   const column = (of: (step: StepEvent) => number | null) =>
     Float64Array.from(events, (event) => of(event) ?? Number.NaN);
   const series = {
-    tensors: start.tensors,
+    tensors: start.tensors.map((tensor) => ({ ...tensor, shape: tensor.shape.join('×') })),
     stepsPerEpoch: start.stepsPerEpoch,
     steps: {
       step: column(({ step }) => step),

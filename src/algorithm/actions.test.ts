@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { stepOf } from './actions.ts';
+import { keptRows, stepOf } from './actions.ts';
+import { factsOf, planFacts } from './facts.ts';
 import { type Method, planOf } from './method.ts';
 import { findMethod, methods } from './methods.ts';
-import { matricesOf } from './places.ts';
+import { matricesOf, Places, programsOf } from './places.ts';
 import { trafficOf } from './traffic.ts';
 
 const plan = (name: string, settings = {}) => planOf(methods.find((method) => method.name === name)!, settings);
@@ -143,5 +144,75 @@ describe('bytes and messages', () => {
   });
   it('an exact mean is an all-reduce', () => {
     expect(traffic('local-sgd', { period: 2 }, { t: 1 })).toEqual({ bytes: 700, messages: 14 });
+  });
+});
+
+describe('all steps of a run', () => {
+  const own = (step: string, settings: object = { rows: {} }) =>
+    planOf({
+      ...findMethod('dpsgd'),
+      settings: {},
+      scalars: () => ({ H: 4, K: 3 }),
+      step: () => step,
+      ...settings,
+    } as unknown as Method);
+  const rows = { rows: { m: 'zero' } };
+
+  it.each([
+    [
+      'nested',
+      own('first {} else { x = x - eta*grad(x); every H { a = W(x); b = W(a); c = W(b); x = (a + b + c)/3 } }'),
+    ],
+    [
+      'two periods',
+      own('every H { a = W(x); b = W(a) } else { a = x; b = x }; every K { c = W(b); x = a + b + c } else { x = a }'),
+    ],
+    [
+      'fused in some steps',
+      own('every H { g = grad(x); x = x - eta*T(g); m = g } else { x = x - eta*T(grad(x)) }; x = W(x - m)', rows),
+    ],
+    ['adapt-while-communicating', plan('dpsgd', { order: 'adapt-while-communicating', localSteps: 2 })],
+    ['ladder', plan('ladder')],
+  ])('find the matrices and programs that were counted: %s', (_, each) => {
+    const places = new Places(
+      keptRows(each),
+      Array.from({ length: matricesOf(each) }, (__, i) => i),
+    );
+    const programs = programsOf(each);
+    for (let t = 0; t < 25; t++) {
+      const { actions, dead } = stepOf(each, { ...moment, t, steps: 25 });
+      for (const [index, action] of actions.entries()) {
+        places.place(action, dead[index]!);
+        if (action.do === 'adapt') expect(programs.adapt).toBe(true);
+        if (action.do === 'gradient' || action.do === 'update' || action.do === 'direction')
+          expect(programs.adapt).toBe(false);
+      }
+    }
+  });
+
+  it('move all replicas by one optimizer only if nothing else uses it', () => {
+    const together = (step: string) => programsOf(own(step, rows)).common;
+    expect(together('g = mean(grad(x)); x = x - eta*T(g); m = x')).toBe(true);
+    expect(together('g = mean(grad(x)); x = x - eta*T(g); every H { m = 0.9*m + g; x = x - 0.01*m }')).toBe(false);
+    expect(together('s = x - eta*T(mean(grad(x))); m = s; x = s + 0.9*(s - x)')).toBe(false);
+  });
+
+  it('have one value of what follows from settings, and no powers of rows', () => {
+    expect(() => own('a = eta; x = x - a*grad(x); a = 3*eta; x = W(x - a*grad(x))')).toThrow(/"a" is set twice/);
+    expect(() => own('every H { a = eta } else { a = 2*eta }; x = x - a*grad(x)')).not.toThrow();
+    expect(() => own('g = grad(x); x = x - eta*g^2')).toThrow(/cannot be raised to a power; write g\*g/);
+    expect(() => own('x = x - eta*0.5^t*grad(x)')).not.toThrow();
+  });
+
+  it('let consensus be controlled if x is the last that they mix', () => {
+    const controllable = (step: string, given?: object) => planFacts(own(step, given)).controllable;
+    expect(controllable('x = W(x - eta*grad(x)); x = W(x)')).toBe(true);
+    expect(controllable('x = x - eta*grad(x); x = W(x); m = W(m + x)', rows)).toBe(false);
+    expect(controllable('x = x - eta*grad(x); x = W(x)', { needs: ['static'] })).toBe(false);
+    expect(factsOf({ kind: 'dpsgd' } as never).controllable).toBe(true);
+  });
+
+  it('a row that some settings of a module do without is left out', () => {
+    expect(Object.keys(own('m = grad(x); x = x - eta*m', rows).rows)).toEqual(['x']);
   });
 });

@@ -5,9 +5,9 @@ import {
   branchOf,
   choicesIn,
   conditionsIn,
-  flatStages,
   type Holds,
   holdsAt,
+  pathsIn,
   type Stage,
   readsOf as stageReads,
   stagesAt,
@@ -77,6 +77,10 @@ export function writesOf(action: Action | Stage): readonly string[] {
 const exchanges: readonly Action['do'][] = ['mix', 'mean', 'send', 'updateTogether', 'sketch'];
 export const isExchange = (action: Action): boolean => exchanges.includes(action.do);
 
+/** What finds a loss on the step's batch. */
+export const computesGradient = (action: Action): boolean =>
+  action.do === 'adapt' || action.do === 'evolve' || (action.do === 'gradient' && !action.again);
+
 /** Rows that must be there after a step: what the method carries over, and its model. */
 export const keptRows = ({ rows, modelRow }: Plan): readonly string[] => [...new Set([...Object.keys(rows), modelRow])];
 
@@ -99,36 +103,34 @@ function liveAfter(actions: readonly Action[], kept: readonly string[]): Readonl
   return live;
 }
 
+/** Which programs the steps of a plan are made of, the same in all of them: replicas have one set of optimizer slots. */
+interface Form {
+  /** Gradient and optimizer are programs of their own. */
+  readonly apart: boolean;
+  /** Replicas are equal, and one optimizer moves them all. */
+  readonly together: boolean;
+}
+
 /** Takes neighbouring stages together where one program does both and nobody else reads what is between them. */
-function fused(
-  actions: readonly Action[],
-  kept: readonly string[],
-  equal: ReadonlySet<string>,
-  apart: boolean,
-): readonly Action[] {
+function fused(actions: readonly Action[], kept: readonly string[], form: Form): readonly Action[] {
   const live = liveAfter(actions, kept);
   for (let at = 0; at + 1 < actions.length; at++) {
     const [first, second] = [actions[at]!, actions[at + 1]!];
-    const replaced = pair(first, second, live[at + 1]!, equal, apart);
-    if (replaced !== undefined) return fused(actions.toSpliced(at, 2, replaced), kept, equal, apart);
+    const replaced = pair(first, second, live[at + 1]!, form);
+    if (replaced !== undefined) return fused(actions.toSpliced(at, 2, replaced), kept, form);
   }
   return actions;
 }
 
-function pair(
-  first: Action,
-  second: Action,
-  live: ReadonlySet<string>,
-  equal: ReadonlySet<string>,
-  apart: boolean,
-): Action | undefined {
+function pair(first: Action, second: Action, live: ReadonlySet<string>, { apart, together }: Form): Action | undefined {
   if (first.do === 'direction' && second.do === 'set' && !live.has(first.into))
     if (isDeepStrictEqual(second.to, decent(first.into)))
       return { do: 'update', gradient: first.gradient, into: second.row };
   if (first.do === 'gradient' && second.do === 'update' && first.into === second.gradient)
     if (!apart && first.at === 'x' && !first.again && !live.has(first.into)) return { do: 'adapt', into: second.into };
   if (first.do === 'mean' && second.do === 'update' && first.into === second.gradient)
-    if (equal.has('x') && !live.has(first.into)) return { do: 'updateTogether', meanOf: first.from, into: second.into };
+    if (together && second.into === 'x' && !live.has(first.into))
+      return { do: 'updateTogether', meanOf: first.from, into: 'x' };
   return undefined;
 }
 
@@ -184,6 +186,40 @@ export interface Wishes {
   readonly apart?: boolean;
 }
 
+const forms = new WeakMap<Plan, Form>();
+
+/** What is taken together in some steps of a plan must be in all of them. */
+function formOf(plan: Plan): Form {
+  const known = forms.get(plan);
+  if (known !== undefined) return known;
+  const kindsIn = (form: Form) =>
+    new Set(
+      everyHolds(plan).flatMap((holds) =>
+        fused(withoutScalars(stagesAt([...plan.stages, ...plan.model], holds)), keptRows(plan), form).map((action) =>
+          action.do === 'gradient' && action.again ? 'again' : action.do,
+        ),
+      ),
+    );
+  const equal = plan.equal.has('x');
+  const whole = kindsIn({ apart: false, together: equal });
+  const others = ['gradient', 'direction', 'update', 'updateTogether'] as const;
+  // What is asked for again must be a program of its own.
+  const apart = whole.has('again') || (whole.has('adapt') && others.some((kind) => whole.has(kind)));
+  const split = kindsIn({ apart, together: equal });
+  const form = { apart, together: equal && !split.has('update') && !split.has('direction') };
+  forms.set(plan, form);
+  return form;
+}
+
+const withoutScalars = (stages: readonly Exclude<Stage, { do: 'when' }>[]) =>
+  stages.filter((stage) => stage.do !== 'setScalar');
+
+/** Every set of conditions that a step may find, as if any could hold together; what is due every step always does. */
+const everyHolds = ({ stages, scalars }: Plan): readonly Holds[] =>
+  pathsIn(stages, (when) => typeof when === 'object' && 'every' in when && scalars[when.every] === 1).map(
+    (path) => (when) => path.get(JSON.stringify(when)) === true,
+  );
+
 type Compiled = Pick<StepActions, 'actions' | 'dead'>;
 const compiled = new WeakMap<Plan, Map<string, Compiled>>();
 
@@ -197,27 +233,43 @@ export function stepOf(
   const scalar = (name: string) => scalars.get(name)!;
   const branch = given ?? branchOf(plan.stages, (name) => scalars.get(name) ?? number(name));
   const holds = holdsAt(plan.stages, branch, { ...clock, scalar });
+  const step = stepWith(plan, holds, scalars, wishes);
+  return { ...step, branch: choicesIn(plan.stages).length === 0 ? undefined : branch };
+}
+
+/** The different steps there are: conditions that hold and those that do not. */
+export const differentSteps = (plan: Plan, wishes: Wishes = {}): StepActions[] =>
+  everyHolds(plan).map((holds) => {
+    const clock = { t: 1, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1 };
+    const scalars = new Map(Object.entries({ ...plan.scalars, ...clock }));
+    return { ...stepWith(plan, holds, scalars, wishes), branch: undefined };
+  });
+
+function stepWith(plan: Plan, holds: Holds, scalars: Map<string, number>, wishes: Wishes): Omit<StepActions, 'branch'> {
   for (const stage of stagesAt(plan.stages, holds))
-    if (stage.do === 'setScalar') scalars.set(stage.scalar, evaluate(stage.to, scalar));
+    if (stage.do === 'setScalar')
+      scalars.set(
+        stage.scalar,
+        evaluate(stage.to, (name) => scalars.get(name)!),
+      );
   const known = compiled.get(plan) ?? new Map<string, Compiled>();
   compiled.set(plan, known);
   const key = JSON.stringify([conditionsIn(plan.stages).map(holds), wishes]);
   const step = known.get(key) ?? compile(plan, holds, wishes);
   known.set(key, step);
-  return { ...step, scalars, branch: choicesIn(plan.stages).length === 0 ? undefined : branch };
+  return { ...step, scalars };
 }
 
 function compile(plan: Plan, holds: Holds, { signal = false, ...wishes }: Wishes): Compiled {
-  // What is asked for again must be a program of its own, in all steps.
-  const again = flatStages(plan.stages).some((stage) => stage.do === 'gradient' && stage.again);
-  const apart = wishes.apart === true || again;
+  const form = formOf(plan);
+  const apart = wishes.apart === true || form.apart;
   const stages = stagesAt([...plan.stages, ...plan.model], holds);
   const actions = stages.flatMap((stage): Action[] => {
     if (stage.do === 'setScalar') return [];
     return stage.do === 'gradient' && signal && apart ? [stage, { do: 'signal', gradient: stage.into }] : [stage];
   });
   const kept = keptRows(plan);
-  const together = fused(actions, kept, plan.equal, apart).flatMap((action): Action[] =>
+  const together = fused(actions, kept, { ...form, apart }).flatMap((action): Action[] =>
     action.do === 'adapt' && signal ? [action, { do: 'signal', gradient: undefined }] : [action],
   );
   const all = probed(together, plan.modelRow);

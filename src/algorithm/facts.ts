@@ -1,3 +1,4 @@
+import { type Action, differentSteps } from './actions.ts';
 import { type AlgorithmSettings, planFor } from './choose.ts';
 import { rowFunctions } from './functions.ts';
 import type { Method, Plan } from './method.ts';
@@ -66,6 +67,17 @@ function exchangesIn(plan: Plan): Sent[] {
   return walk(plan.stages, undefined);
 }
 
+/** Whether the last thing a step mixes is always x with W, which may then be repeated or left out. */
+function isControllable(plan: Plan): boolean {
+  if (plan.asynchronous !== undefined || plan.needs.includes('static')) return false;
+  const last = differentSteps(plan).flatMap(
+    ({ actions }) => actions.findLast((action) => action.do === 'mix' || action.do === 'send') ?? [],
+  );
+  const isOfX = (action: Action) =>
+    action.do === 'mix' && action.by === 'W' && action.from === 'x' && action.into === 'x';
+  return last.length > 0 && last.every(isOfX);
+}
+
 /** Of the algorithm that an experiment names. */
 export const factsOf = (algorithm: AlgorithmSettings): AlgorithmFacts => planFacts(planFor(algorithm));
 
@@ -78,9 +90,7 @@ export function planFacts(plan: Plan): AlgorithmFacts {
     usesOptimizer: kinds.has('direction'),
     compresses: kinds.has('send'),
     keepsReplicasEqual: plan.equal.has(plan.modelRow),
-    controllable:
-      servers === 0 &&
-      stages.some((stage) => stage.do === 'mix' && stage.by === 'W' && stage.from === 'x' && stage.into === 'x'),
+    controllable: servers === 0 && isControllable(plan),
     servers,
     survivesLoss: servers === 0 && Object.keys(plan.rows).length === 1 && plan.modelRow === 'x' && !plan.equal.has('x'),
     asynchronous: plan.asynchronous !== undefined,

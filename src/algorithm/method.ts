@@ -8,7 +8,7 @@ import { edgeName } from './edges.ts';
 import type { Need } from './needs.ts';
 import { overlaps, pairs, requirePairStep } from './pairs.ts';
 import { stagesOf } from './read.ts';
-import { carriedOver, choicesIn, clockNames, flatStages, isBetween, type Sort, type Stage } from './stage.ts';
+import { carriedOver, choicesIn, clockNames, flatStages, isBetween, pathsIn, type Sort, type Stage } from './stage.ts';
 
 /** What a row starts as: zero, the parameters, or random numbers, the same on all replicas. */
 export type Start = 'zero' | 'x' | 'random';
@@ -157,7 +157,7 @@ export function planOf(
         throw new UserError(`"${name}" is read before it is set, so it needs a start value in rows`);
     // Of edges, a replica with a single one may read nothing.
     const unread = Object.keys({ ...method.rows, ...method.numbers }).filter((name) => !carried.has(name));
-    if (unread.length > 0 && Object.keys(method.settings).length === 0)
+    if (unread.length > 0 && Object.keys(method.settings).length === 0 && method.scalars === undefined)
       throw new UserError(`"${unread[0]}" is set in every step before it is read: leave it out of rows`);
     // With some of its settings a method may do without.
     const rows = without(declared, unread);
@@ -192,6 +192,8 @@ export function planOf(
 
 /** All replicas must choose alike, and must know what they choose by when a step begins. */
 function checkChoices(stages: readonly Stage[], numbers: readonly string[]): void {
+  // All ways through a step are looked at before a run.
+  pathsIn(stages, () => false);
   const equal = equalNumbers(stages, numbers);
   const named = choicesIn(stages).flatMap((choice) => [choice.if, choice.least].flatMap(namesIn));
   const differs = named.find((name) => numbers.includes(name) && !equal.has(name));

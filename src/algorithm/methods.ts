@@ -1,7 +1,7 @@
 import { suggest, UserError } from '../base/error.ts';
 import type { Method } from './method.ts';
 import { adPsgd } from './methods/ad-psgd.ts';
-import { cdAdam, dAdam, dadam } from './methods/adam.ts';
+import { cdAdam, dAdam, dadam, damsGrad } from './methods/adam.ts';
 import { adaptiveConsensus } from './methods/adaptive-consensus.ts';
 import { d2, exactDiffusion, extra } from './methods/bias-corrected.ts';
 import { centralized } from './methods/centralized.ts';
@@ -17,7 +17,7 @@ import { ladder } from './methods/ladder.ts';
 import { leash } from './methods/leash.ts';
 import { ntkDfl } from './methods/ntk.ts';
 import { parallelServers } from './methods/parallel-servers.ts';
-import { dFedAvg, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
+import { dFedAvg, dFedAvgM, dFedSam, diLoCo, gossipPga, localSgd, noLoCo, slowMo } from './methods/periodic.ts';
 import { powerGossip } from './methods/power.ts';
 import { quantizedPushSum, robustPushSum, sgp } from './methods/push-sum.ts';
 import { quasiGlobal } from './methods/quasi-global.ts';
@@ -37,6 +37,7 @@ export const methods: readonly Method[] = [
   dAdam,
   cdAdam,
   dadam,
+  damsGrad,
   sgp,
   robustPushSum,
   quantizedPushSum,
@@ -64,6 +65,7 @@ export const methods: readonly Method[] = [
   diLoCo,
   noLoCo,
   dFedAvg,
+  dFedAvgM,
   dFedSam,
   fedDkd,
   ntkDfl,

@@ -35,6 +35,8 @@ export function patternOf(
   const choices = choicesIn(plan.stages).flatMap((choice) => [choice.if, choice.least].flatMap(namesIn));
   const decisions = [...new Set(choices)].filter((name) => name in plan.numbers).map(row);
   const received = new Set<string>();
+  /** Sets of edges that the last message is for. */
+  const edges = new Set<number>();
   const computed = new Set<string>();
   for (const [at, action] of actions.entries()) {
     // A copy of what was received is there with it, and computes nothing from it.
@@ -74,15 +76,26 @@ export function patternOf(
           break;
         }
         // What goes in one message leaves when its last row is there.
-        const joins = received.size > 0 ? work.findLastIndex((each) => each.do === 'gossip') : work.length;
+        const last = work.findLastIndex((each) => each.do === 'gossip');
+        // Neighbours of another set of edges get theirs at the same time, if it is there.
+        const beside =
+          typeof action.by === 'number' &&
+          received.size === 0 &&
+          edges.size > 0 &&
+          !edges.has(action.by) &&
+          !work.slice(last).some((each) => 'into' in each && each.into === rows[0]);
+        const joins = received.size > 0 || beside ? last : work.length;
         const [before] = work.splice(joins, 1) as Extract<Work, { do: 'gossip' }>[];
         // Of edges, each neighbour gets the rows of one set.
         const share = typeof action.by === 'number' ? plan.sets : 1;
         const whole = action.sort === 'row' ? rowBytes : floatBytes;
         const bytes = (before?.bytes ?? 0) + (parts.get(action.from) ?? whole) / share;
         const between = isBetween(action.by) ? { between: action.by } : {};
-        work.push({ do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows], ...between });
-        received.add(action.into);
+        const gossip: Work = { do: 'gossip', bytes, rows: [...(before?.rows ?? []), rows], ...between };
+        work.splice(beside ? last : work.length, 0, gossip);
+        if (before === undefined) edges.clear();
+        if (typeof action.by === 'number') edges.add(action.by);
+        if (!beside) received.add(action.into);
         break;
       }
       case 'send':

@@ -1,6 +1,5 @@
-import { type Action, keptRows, readsOf, type StepActions, stepOf, type Wishes } from './actions.ts';
+import { type Action, differentSteps, keptRows, readsOf, type Wishes } from './actions.ts';
 import type { Plan } from './method.ts';
-import { choicesIn, conditionsIn } from './stage.ts';
 
 /** An action with the matrices it reads and writes; without `out` it writes none, or the memory it is about in place. */
 export interface Placed<M> {
@@ -112,25 +111,6 @@ export class Places<M> {
     this.peak = Math.max(this.peak, this.#at.size + 1);
     return matrix;
   }
-}
-
-/** The different steps there are: conditions that hold and those that do not. */
-export function differentSteps(plan: Plan, wishes?: Wishes): StepActions[] {
-  const periods = plan.stages.flatMap((stage) =>
-    stage.do === 'when' && typeof stage.when === 'object' && 'every' in stage.when
-      ? [plan.scalars[stage.when.every]!]
-      : [],
-  );
-  const listed = conditionsIn(plan.stages).flatMap((when) =>
-    typeof when === 'object' && 'at' in when && when.at.length > 0 ? [when.at[0]!] : [],
-  );
-  const times = new Set([0, 1, ...[...periods, ...listed].flatMap((period) => [period - 1, period])]);
-  const branches = Array.from({ length: 2 ** choicesIn(plan.stages).length }, (_, branch) => branch);
-  return [...times].flatMap((t) =>
-    [t + 1, Number.POSITIVE_INFINITY].flatMap((steps) =>
-      branches.map((branch) => stepOf(plan, { t, steps, eta: 1, etaBefore: 1, branch }, wishes)),
-    ),
-  );
 }
 
 /** The matrices that a method needs besides those of the transport. */

@@ -156,7 +156,10 @@ export function stagesOf(
             `"${op}" is not a function; there are grad, again, distil, evolve, T, W, A, pull, pair, mean, norm, spread, centre, common, ${Object.keys(operations).filter(isWord).join(', ')}`,
           );
         if (of.length !== count) fail(`${op} takes ${count} arguments, got ${of.length}`);
-        return { op, of: of.map((part) => flatten(part)) };
+        const parts = of.map((part) => flatten(part));
+        if (op === '^' && parts.some((part) => sortOf(part) === 'row'))
+          fail('a row cannot be raised to a power; write g*g for g^2, sqrt(g) for g^(1/2)');
+        return { op, of: parts };
       };
 
       if ('when' in line) {
@@ -199,7 +202,21 @@ export function stagesOf(
   }
   const lines = parseStep(text);
   const stages = compile(edges === undefined ? lines : overEdges(lines, edges.names, edges.sets));
+  setOnce(stages);
   return { stages, names: Object.fromEntries(names) };
+}
+
+/** Settings and what follows from them are known before a step begins, so that each has one value in it. */
+function setOnce(stages: readonly Stage[], before: ReadonlySet<string> = new Set()): ReadonlySet<string> {
+  let known = before;
+  for (const stage of stages) {
+    if (stage.do === 'when') known = new Set([...setOnce(stage.inside, known), ...setOnce(stage.otherwise, known)]);
+    if (stage.do !== 'setScalar') continue;
+    if (known.has(stage.scalar))
+      throw new UserError(`"${stage.scalar}" is set twice in a step, to what does not depend on rows; use two names`);
+    known = new Set([...known, stage.scalar]);
+  }
+  return known;
 }
 
 const isWord = (name: string) => /^[a-z]{3}/.test(name);

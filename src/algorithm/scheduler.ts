@@ -79,6 +79,10 @@ export function roundTripNs({ down, up }: RoundTimes, client: number, server: nu
   return taken(down(server, client)) + taken(up(client, server));
 }
 
+/** Until the last bit has passed both ports, if nothing is in its way. */
+const passNs = ({ leavesNs, entersNs, latencyNs }: ReturnType<RoundTimes['up']>) =>
+  Math.max(leavesNs, entersNs) + latencyNs;
+
 /**
  * When a server has all that its clients send: it sends down one after the other, the slowest client first, and what comes up queues at its
  * port by its last bit.
@@ -89,9 +93,9 @@ export function serverEndNs({ computeNs, down, up }: RoundTimes, server: number,
     .toSorted((a, b) => computeNs[b]! - computeNs[a]! || a - b)
     .map((client) => {
       const [there, back] = [down(server, client), up(client, server)];
+      const begun = free + passNs(there);
       free += there.leavesNs;
-      const begun = Math.max(free + there.latencyNs, there.entersNs);
-      return { last: begun + computeNs[client]! + back.leavesNs + back.latencyNs, entersNs: back.entersNs };
+      return { last: begun + computeNs[client]! + passNs(back), entersNs: back.entersNs };
     })
     .sort((a, b) => a.last - b.last);
   return arrivals.reduce((end, { last, entersNs }) => Math.max(last, end + entersNs), 0);

@@ -1,3 +1,4 @@
+import { UserError } from '../base/error.ts';
 import { evaluate, type Formula, namesIn } from '../base/formula.ts';
 import type { Between } from '../topology/cohort.ts';
 import type { SketchFigure } from './sketch.ts';
@@ -82,6 +83,30 @@ export function conditionsIn(stages: readonly Stage[]): readonly When[] {
   return stages.flatMap((stage) =>
     stage.do === 'when' ? [stage.when, ...conditionsIn([...stage.inside, ...stage.otherwise])] : [],
   );
+}
+
+/** More are no method that a person wrote. */
+const mostPaths = 4096;
+
+/** The ways through stages: for each, which of the conditions that it comes to hold. */
+export function pathsIn(
+  stages: readonly Stage[],
+  isAlways: (when: When) => boolean,
+): readonly ReadonlyMap<string, boolean>[] {
+  let paths: readonly ReadonlyMap<string, boolean>[] = [new Map()];
+  for (const stage of stages) {
+    if (stage.do !== 'when') continue;
+    const key = JSON.stringify(stage.when);
+    const ways = (isAlways(stage.when) ? [true] : [true, false]).flatMap((holds) =>
+      pathsIn(holds ? stage.inside : stage.otherwise, isAlways).map((path) => new Map([[key, holds], ...path])),
+    );
+    // The same condition holds everywhere in a step, or nowhere.
+    const agree = (a: ReadonlyMap<string, boolean>, b: ReadonlyMap<string, boolean>) =>
+      [...b].every(([each, holds]) => (a.get(each) ?? holds) === holds);
+    paths = paths.flatMap((path) => ways.filter((way) => agree(path, way)).map((way) => new Map([...path, ...way])));
+    if (paths.length > mostPaths) throw new UserError(`its conditions can hold in more than ${mostPaths} ways`);
+  }
+  return paths;
 }
 
 /** The conditions that hang on numbers, each in its place. */

@@ -80,3 +80,12 @@ it('NTK-DFL: a row, and per sample and class of each neighbour a Jacobian, an an
   const sizes = { replicas: 8, degree: 1, columns, compressedBytes: 0, answers: { samples: 200, classes: 10 } };
   expect(trafficOf(plan, step, sizes)).toEqual({ bytes: 4 * columns + 200 * (4 * 10 * columns + 8 * 10), messages: 2 });
 });
+
+it.each(['ring', 'star'])('each neighbour on a %s gets one message, however many sets its edges are in', (kind) => {
+  const degree = kind === 'ring' ? 2 : 1.875;
+  const sets = kind === 'ring' ? 2 : 15;
+  const plan = planOf(findMethod('powergossip'), {}, { replicas: 16, sets });
+  const step = stepOf(plan, { t: 1, steps: Number.POSITIVE_INFINITY, eta: 1, etaBefore: 1 });
+  const { messages } = trafficOf(plan, step, { replicas: 16, degree, columns: 100, compressedBytes: 0 });
+  expect(messages).toBeCloseTo(degree, 9);
+});

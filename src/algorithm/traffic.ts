@@ -1,5 +1,5 @@
 import { entriesIn, type Mixing } from '../topology/mixing.ts';
-import { type Action, isExchange, readsOf, type StepActions } from './actions.ts';
+import { type Action, isExchange, readsOf, type StepActions, writesOf } from './actions.ts';
 import { sentBytes, type TensorPlace } from './function.ts';
 import { rowFunctions } from './functions.ts';
 import type { Plan } from './method.ts';
@@ -100,22 +100,27 @@ export function trafficOf(
   const scalar = (name: string) => scalars.get(name)!;
   /** Rows that are sent as shorter messages. */
   const packed = new Map<string, number>();
-  const received = new Set<string>();
+  /** What came in the messages that are still open: of each set of edges, and of all neighbours. */
+  const open = new Map<By | undefined, Set<string>>();
+  const messageOf = (by: By) => (typeof by === 'number' ? by : undefined);
   for (const [at, action] of actions.entries()) {
     // A copy of what was received computes nothing from it.
-    if ((action.do === 'set' || action.do === 'setNumber') && 'name' in action.to && received.has(action.to.name)) {
-      received.add(action.do === 'set' ? action.row : action.number);
+    const copied = (action.do === 'set' || action.do === 'setNumber') && 'name' in action.to ? action.to.name : '';
+    const source = [...open.values()].find((received) => received.has(copied));
+    if (source !== undefined) {
+      for (const name of writesOf(action)) source.add(name);
       continue;
     }
-    if (readsOf(action).some((name) => received.has(name))) received.clear();
+    for (const [by, received] of open) if (readsOf(action).some((name) => received.has(name))) open.delete(by);
     if (action.do === 'mix' && !plan.memories.has(action.from)) {
       // Of pairs, one exchange of its own and on average one that another asks for.
       const hearers = action.by === 'pair' ? 2 : degreeBy(action.by);
       const heard = typeof action.by === 'number' ? hearers / plan.sets : hearers;
       const whole = (action.sort === 'row' ? columns : 1) * floatBytes;
       bytes += heard * (packed.get(action.from) ?? whole);
-      if (received.size === 0) messages += hearers;
-      received.add(action.into);
+      const received = open.get(messageOf(action.by));
+      if (received === undefined) messages += heard;
+      open.set(messageOf(action.by), (received ?? new Set()).add(action.into));
     }
     if (action.do === 'apply') {
       const short = sentBytes(rowFunctions[action.name]!, { tensors, scalar });

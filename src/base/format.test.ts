@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { bytes, number } from './format.ts';
+import { bytes, number, ratio } from './format.ts';
 
 it.each([
   [0, '0 B'],
@@ -24,4 +24,8 @@ it.each([
   [Number.NaN, 'NaN'],
 ])('the number %d is %s', (value, text) => {
   expect(number(value)).toBe(text);
+});
+
+it('a ratio has three digits, and none to 0', () => {
+  expect([ratio(4, 3), ratio(0, 3), ratio(0, 0), ratio(2, 0)]).toEqual(['1.33 ×', '0 ×', '–', '–']);
 });

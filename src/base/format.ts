@@ -8,6 +8,9 @@ export function number(value: number, digits = 6): string {
   return Math.abs(rounded) >= 1000 && Math.abs(rounded) < 1e15 ? rounded.toLocaleString('en-US') : String(rounded);
 }
 
+/** `1.5 ×`; nothing has a ratio to 0. */
+export const ratio = (a: number, b: number): string => (b === 0 ? '–' : `${number(a / b, 3)} ×`);
+
 export function bytes(count: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
   // Before the unit is chosen: 999,999 B are 1 MB, not 1000 kB.

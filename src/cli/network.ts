@@ -5,7 +5,7 @@ import { UserError } from '../base/error.ts';
 import { maxSeed } from '../base/random.ts';
 import { parse } from '../base/schema.ts';
 import { wholeNumber } from '../base/whole-number.ts';
-import { constantCourse, courseOf, pairCourseOf, type TimedSettings } from '../engine/course.ts';
+import { constantCourse, courseOf, pairCourseOf, type Shaped, type TimedSettings } from '../engine/course.ts';
 import { devicesFor, findNetwork, type NamedNetwork } from '../experiment/network.ts';
 import { parseText } from '../experiment/source.ts';
 import { describeModel } from '../model/describe.ts';
@@ -23,7 +23,7 @@ import { mostReplicas } from '../topology/kind.ts';
 import { kinds } from '../topology/kinds.ts';
 import { scheduleSchema } from '../topology/schedule.ts';
 import { jsonOption, placementOption } from './options.ts';
-import { bytes, fields, number, percent, table, textWidth, wrap } from './print.ts';
+import { bytes, fields, number, percent, ratio, table, textWidth, wrap } from './print.ts';
 import { type ModelOptions, modelOptions, modelSettings, taskOf } from './settings.ts';
 
 interface Options extends ModelOptions {
@@ -87,7 +87,7 @@ const kindOf = (text: string, where: string) => {
 function subject(
   options: Options,
   topology: string,
-): { settings: TimedSettings; sizes: readonly number[]; what: string } {
+): { settings: TimedSettings; tensors: readonly Shaped[]; what: string } {
   const n = wholeNumber('-n', options.n, 1, mostReplicas);
   const settings = {
     replicas: n,
@@ -103,13 +103,13 @@ function subject(
     });
   if (options.parameters !== undefined) {
     const parameters = wholeNumber('--parameters', options.parameters, 1, 1e12);
-    return { settings, sizes: [parameters], what: `${number(parameters)} parameters` };
+    return { settings, tensors: [{ size: parameters, shape: [parameters] }], what: `${number(parameters)} parameters` };
   }
   const model = modelSettings(options.model!, options);
   const { tensors, parameters } = describeModel(buildModel(model, taskOf(model, options)), 1);
   return {
     settings,
-    sizes: tensors.map(({ size }) => size),
+    tensors,
     what: `${options.model}, ${number(parameters)} parameters`,
   };
 }
@@ -129,15 +129,15 @@ interface Timed extends Steady {
 
 /** A step's time in the long run, and what all-reduce would take in its place. */
 function timed(found: NamedNetwork, options: Options, topology: string): Timed {
-  const { settings, sizes } = subject(options, topology);
+  const { settings, tensors } = subject(options, topology);
   const { replicas: n } = settings;
   const given = { network: found.network, devices: devicesFor(found, compute(options)) };
-  const whole = courseOf(settings, given, sizes);
+  const whole = courseOf(settings, given, tensors);
   const course = constantCourse(whole);
   const inPairs = factsOf(settings.algorithm).asynchronous;
-  const steady = inPairs ? steadyPairs(pairCourseOf(settings, given, sizes)) : steadyState(course);
-  const rowBytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
-  const together = courseOf({ ...settings, algorithm: { kind: 'centralized' } } as TimedSettings, given, sizes);
+  const steady = inPairs ? steadyPairs(pairCourseOf(settings, given, tensors)) : steadyState(course);
+  const rowBytes = 4 * tensors.reduce((sum, { size }) => sum + size, 0);
+  const together = courseOf({ ...settings, algorithm: { kind: 'centralized' } } as TimedSettings, given, tensors);
   const meanComputeNs = Array.from({ length: n }, (_, i) => course.compute(i, 0)).reduce((a, b) => a + b, 0) / n;
   return {
     ...steady,
@@ -171,8 +171,6 @@ function sentPerStep({ pattern, patternPeriod, hearing, hearingPeriod }: Course,
 
 const repeats = ({ exact, steps }: Steady) =>
   exact ? 'exact: its times repeat' : `mean over the second half of ${number(steps)} steps`;
-
-const ratio = (a: number, b: number) => (b === 0 ? '–' : `${number(a / b, 3)} ×`);
 
 function time(word: string, options: Options): void {
   const found = findNetwork(word, options.placement);
@@ -321,7 +319,9 @@ function onOne(found: NamedNetwork, options: Options, topology: string): Omit<Co
 }
 
 const courseTopology = (settings: TimedSettings, found: NamedNetwork, options: Options) =>
-  courseOf(settings, { network: found.network, devices: devicesFor(found, compute(options)) }, [1]).topology(0);
+  courseOf(settings, { network: found.network, devices: devicesFor(found, compute(options)) }, [
+    { size: 1, shape: [1] },
+  ]).topology(0);
 
 function common(command: Command): Command {
   command

@@ -1,5 +1,5 @@
 /** Plain text for terminals: columns that line up, numbers that are short. */
-export { bytes, number } from '../base/format.ts';
+export { bytes, number, ratio } from '../base/format.ts';
 
 /** In percent with two digits. What sums in another order leave in the last bits does not decide how it is rounded. */
 export const percent = (share: number) => Number((100 * share).toPrecision(12)).toFixed(2);

@@ -10,10 +10,15 @@ const timed = (seconds: number) => ({
   asListed: null,
   reached: [{ accuracy: 0.9, seconds: estimate(seconds), steps: estimate(10), sentBytes: estimate(100), runs: 1 }],
 });
-const group = (name: string) => ({ name, replicas: 2, complete: 1, runs: [0], seeds: [1], reached: [] });
+const figures = ['accuracy', 'error', 'mergedAccuracy', 'mergedError', 'loss', 'connections', 'gossips', 'control'];
+const others = ['peakGini', 'peakGiniAt', 'finalDistance', 'sentBytes', 'seconds'];
+const group = (name: string) => ({
+  ...Object.fromEntries([...figures, ...others].map((figure) => [figure, null])),
+  ...{ name, replicas: 2, complete: 1, runs: [0], seeds: [1], reached: [] },
+});
 const unknown = { rho: null, p: null, points: 0 };
 
-/** Two implementations that take so many seconds to 90 %, each on its own network. */
+/** Two implementations that take so many seconds to 90 %. */
 const report = (...seconds: readonly number[]) =>
   ({
     title: 'free',

@@ -4,7 +4,7 @@ import { hasFinal, targetText } from '../report/evidence.ts';
 import type { Comparison, Correlation, Estimate, Group, Report } from '../report/report.ts';
 import { finalOf, mergedOf, type ScoreWords, scoreIn } from '../report/score.ts';
 import { hasRow, inPoints, minus, placementText } from '../report/words.ts';
-import { bytes, number } from './print.ts';
+import { bytes, number, ratio } from './print.ts';
 import { duration } from './progress.ts';
 
 /** A table of a report, for terminals and for Markdown; columns but the first are numbers. */
@@ -212,7 +212,7 @@ function networkTimes({ comparisons, groups, networks }: Report): Section[] {
         if (timed[index]!.elsewhere) return 'not timed here';
         if (seconds === null || sentBytes === null) return 'not reached';
         const some = runs < groups[index]!.complete ? ` (${runs} of ${groups[index]!.complete})` : '';
-        return `${timeText(1e9 * seconds.mean, 3)} · ${bytes(sentBytes.mean)} · ${number(seconds.mean / best[target]!, 3)} ×${some}`;
+        return `${timeText(1e9 * seconds.mean, 3)} · ${bytes(sentBytes.mean)} · ${ratio(seconds.mean, best[target]!)}${some}`;
       };
       return [
         {

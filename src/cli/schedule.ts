@@ -13,7 +13,7 @@ import { readSchedule } from '../network/assign/settings.ts';
 import { timesInGroups } from '../network/assign/steps.ts';
 import { timeText } from '../network/text.ts';
 import { jsonOption } from './options.ts';
-import { fields, number, table, textWidth, wrap } from './print.ts';
+import { fields, number, ratio, table, textWidth, wrap } from './print.ts';
 
 interface Options {
   readonly svg?: string;
@@ -104,7 +104,7 @@ export function command(): Command {
           ['devices, a pipeline each'],
         ),
       );
-      const times = (other: number) => `${seconds(other)}, ${number(other / cost.total, 3)} times as long`;
+      const times = (other: number) => `${seconds(other)}, ${ratio(other, cost.total)} as long`;
       console.log(
         `\n${fields([
           ['gradients in the slowest group', seconds(cost.data)],
@@ -123,7 +123,7 @@ export function command(): Command {
         console.log(
           table(
             ['inside a group', 'per step', 'to the best'],
-            exchanges.map(({ name, stepNs }) => [name, timeText(stepNs), `${number(stepNs / best, 3)} ×`]),
+            exchanges.map(({ name, stepNs }) => [name, timeText(stepNs), ratio(stepNs, best)]),
           ),
         );
       }

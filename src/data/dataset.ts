@@ -52,6 +52,8 @@ export interface Classification {
   readonly targets?: readonly FeatureColumn[];
   /** Of a table: whoever uses the model elsewhere has to make features the same way. */
   readonly columns?: readonly FeatureColumn[];
+  /** Of arrays of numbers, for the same reason: of every feature, or every channel of images. */
+  readonly normalisation?: { readonly mean: readonly number[]; readonly deviation: readonly number[] };
   readonly train: Samples;
   readonly test: Samples;
 }

@@ -75,19 +75,18 @@ function arraysOf(file: string): Inspection {
   return { kind: 'numpy', arrays };
 }
 
+const isFolder = (path: string) => existsSync(path) && statSync(path).isDirectory();
+
 /** Images per class in the folders train/ and val/. */
 function imagesIn(folder: string): Inspection {
-  const within = (path: string) => (existsSync(path) ? readdirSync(path).filter((name) => !name.startsWith('.')) : []);
+  const within = (path: string) => (isFolder(path) ? readdirSync(path).filter((name) => !name.startsWith('.')) : []);
   const classes = [...new Set(['train', 'val'].flatMap((split) => within(join(folder, split))))].sort();
   if (classes.length === 0)
     throw new UserError(`${folder} has no train/ and val/ with a folder of images per class`, {
       hint: 'give a file, or a folder laid out so',
     });
-  const count = (split: string, name: string) => {
-    const path = join(folder, split, name);
-    const isFolder = existsSync(path) && statSync(path).isDirectory();
-    return isFolder ? within(path).filter((file) => /\.(jpe?g|png)$/i.test(file)).length : 0;
-  };
+  const count = (split: string, name: string) =>
+    within(join(folder, split, name)).filter((file) => /\.(jpe?g|png)$/i.test(file)).length;
   return {
     kind: 'images',
     classes: classes.map((name) => ({ name, train: count('train', name), val: count('val', name) })),
@@ -130,7 +129,7 @@ export async function inspectData(
   path: string,
   { header = true, label }: { readonly header?: boolean; readonly label?: string | undefined } = {},
 ): Promise<Inspection> {
-  if (existsSync(path) && statSync(path).isDirectory()) return imagesIn(path);
+  if (isFolder(path)) return imagesIn(path);
   const file = ownFile(path, undefined, 'file');
   if (isTable(file)) return tableIn(file, header, label);
   if (/\.np[yz](\.gz)?$/.test(file)) return arraysOf(file);

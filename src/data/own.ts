@@ -50,11 +50,12 @@ export interface Scale {
 /** As they are. */
 export const unscaled: Scale = { mean: 0, deviation: 1 };
 
-/** Of these values, in two passes, for they may be far from 0. */
+/** Of these values, in two passes, for they may be far from 0; counted from the first, so that a constant deviates by exactly 0. */
 export function scaleOf(values: Float64Array | Float32Array, chosen: Uint32Array): Scale {
   let [sum, squares] = [0, 0];
-  for (const i of chosen) sum += values[i]!;
-  const mean = sum / chosen.length;
+  const first = values[chosen[0]!]!;
+  for (const i of chosen) sum += values[i]! - first;
+  const mean = first + sum / chosen.length;
   for (const i of chosen) squares += (values[i]! - mean) ** 2;
   const deviation = Math.sqrt(squares / chosen.length);
   return { mean, deviation: deviation > 1e-12 * Math.abs(mean) ? deviation : 1 };

@@ -46,11 +46,7 @@ export class PairPart implements TrainingPart {
   readonly #probe: Probe;
 
   constructor(experiment: Experiment, transport: Transport, replicas: Replicas) {
-    const [network, devices, sizes] = [
-      experiment.network!,
-      experiment.devices!,
-      replicas.layout.map(({ size }) => size),
-    ];
+    const [network, devices] = [experiment.network!, experiment.devices!];
     this.replicas = replicas;
     this.virtual = new PairTimes(experiment.replicas);
     this.links = new LinkCounter(experiment.replicas);
@@ -58,7 +54,7 @@ export class PairPart implements TrainingPart {
     this.#transport = transport;
     this.#plan = planOfRun(experiment).plan;
     this.#clock = new Clock(() => transport.takeWaitMs());
-    this.#queue = new PairQueue(pairCourseOf(experiment, { network, devices }, sizes));
+    this.#queue = new PairQueue(pairCourseOf(experiment, { network, devices }, replicas.layout));
     this.#executor = new PairExecutor(transport, replicas, this.#clock);
     this.#probe = probeOf(transport, experiment.probes, offsetsOf(replicas.layout), this.keepsEqual);
   }

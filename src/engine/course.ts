@@ -1,8 +1,11 @@
 import { stepOf } from '../algorithm/actions.ts';
 import { rowCompressor } from '../algorithm/compressors.ts';
 import { factsOf } from '../algorithm/facts.ts';
+import type { TensorPlace } from '../algorithm/function.ts';
+import { rowFunctions } from '../algorithm/functions.ts';
 import { unmetNeed } from '../algorithm/needs.ts';
 import { patternOf } from '../algorithm/pattern.ts';
+import { flatStages } from '../algorithm/stage.ts';
 import { topologiesOf } from '../algorithm/topology.ts';
 import { UserError } from '../base/error.ts';
 import { Random } from '../base/random.ts';
@@ -27,6 +30,9 @@ export type TimedSettings = Pick<
 > &
   Partial<Pick<Experiment, 'network' | 'devices'>>;
 
+/** A tensor of the model. */
+export type Shaped = Pick<TensorPlace, 'size' | 'shape'>;
+
 /** The steps of a run, as far as their time goes. */
 export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Premises {
   /** @param branch which conditions held that hang on numbers, if that was recorded */
@@ -36,28 +42,34 @@ export interface RunCourse extends Omit<Course, 'hearing' | 'hearingPeriod'>, Pr
 }
 
 /**
- * @param sizes of the model's tensors
+ * @param tensors of the model, in their order
  * @param steps of the whole run: the last one may differ
  */
 export function courseOf(
   settings: TimedSettings,
   given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
-  sizes: readonly number[],
+  tensors: readonly Shaped[],
   steps = Number.POSITIVE_INFINITY,
 ): RunCourse {
   const { replicas: n, seed, batch, algorithm } = settings;
   const { plan, edges } = planOfRun(settings);
-  let offset = 0;
-  const offsets = [0, ...sizes.map((size) => (offset += size))];
+  let columns = 0;
+  const offsets = [0, ...tensors.map(({ size }) => (columns += size))];
+  const placed = tensors.map((tensor, index) => ({ ...tensor, offset: offsets[index]! }));
   const { compressor } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
   const compressedBytes = compressor === undefined ? 0 : rowCompressor(compressor, offsets).bytes;
   // The last tensor of a model that evolves is its bias, one for each class.
-  const answers = { samples: batch, classes: sizes.at(-1) ?? 1 };
-  const patterns = new WeakMap<object, Pattern>();
+  const answers = { samples: batch, classes: tensors.at(-1)?.size ?? 1 };
+  // What is sent of a row may take turns.
+  const turns = flatStages(plan.stages).some((stage) => stage.do === 'apply' && rowFunctions[stage.name]!.spans)
+    ? 2
+    : 1;
+  const patterns = Array.from({ length: turns }, () => new WeakMap<object, Pattern>());
+  const sizes = { columns, tensors: placed, compressedBytes, answers };
   const pattern = (t: number, branch?: number) => {
     const step = stepOf(plan, { t, steps, eta: 1, etaBefore: 1, branch });
-    const known = patterns.get(step.actions) ?? patternOf(plan, step, { columns: offset, compressedBytes, answers });
-    patterns.set(step.actions, known);
+    const known = patterns[t % turns]!.get(step.actions) ?? patternOf(plan, step, sizes);
+    patterns[t % turns]!.set(step.actions, known);
     return known;
   };
   const { usesTopology, servers } = factsOf(algorithm);
@@ -65,17 +77,17 @@ export function courseOf(
   const always = usesTopology ? edges && edgeSources(edges.partners, n) : Array.from({ length: n }, () => []);
   // Who speaks with whom is as it was in the run, if that had a network of its own.
   const connected = settings.network === undefined ? { ...settings, ...given } : settings;
-  const topology = topologiesOf(connected, { bytes: 4 * offset });
+  const topology = topologiesOf(connected, { bytes: 4 * columns });
   const periods = Object.values(plan.scalars).filter((value) => Number.isInteger(value) && value > 1 && value <= 1000);
   const rounds = () => (usesTopology && servers === 0 ? heardAtFirst(topology(0), n) : []);
-  const premises = premisesOf(given, { n, seed, batch, bytes: 4 * offset, rounds });
+  const premises = premisesOf(given, { n, seed, batch, bytes: 4 * columns, rounds });
   const cohort = servers === 0 ? undefined : topology(0).cohort;
   return {
     ...premises,
     ...(cohort && served(premises, cohort, plan.scalars.localSteps!)),
     steady: isSteady(given.devices),
     pattern,
-    patternPeriod: periods.reduce((product, period) => product * period, 1),
+    patternPeriod: periods.reduce((product, period) => product * period, turns),
     topology,
     hearing: (epoch) => (always === undefined ? hearingIn(topology(epoch)) : () => always),
   };
@@ -109,13 +121,13 @@ function heardAtFirst({ period, round }: Topology, n: number): PlainGossip['roun
 }
 
 /** The same where replicas average in pairs, each when it has computed. */
-export function pairCourseOf(...[settings, given, sizes]: Parameters<typeof courseOf>): PairCourse {
-  const { network, compute, topology } = courseOf(settings, given, sizes);
+export function pairCourseOf(...[settings, given, tensors]: Parameters<typeof courseOf>): PairCourse {
+  const { network, compute, topology } = courseOf(settings, given, tensors);
   const { plan } = planOfRun(settings);
   const unmet = unmetNeed(plan.needs, topology(0));
   if (unmet !== undefined) throw new UserError(`${plan.method.name} ${unmet.problem}`, { hint: unmet.hint });
   const { sources } = topology(0).round(0);
-  const bytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
+  const bytes = 4 * tensors.reduce((sum, { size }) => sum + size, 0);
   return {
     n: settings.replicas,
     compute,

@@ -38,14 +38,21 @@ export class FaultyRounds {
    * Before step t: who takes part in it, and if that depends on times, who hears whom.
    *
    * @param round the number of its first gossip
+   * @param branch which of its conditions hold that hang on numbers
    */
-  begin(t: number, { epoch, topology }: EpochPlan, round: number, virtual: VirtualTime | undefined): Attendance {
+  begin(
+    t: number,
+    { epoch, topology }: EpochPlan,
+    round: number,
+    virtual: VirtualTime | undefined,
+    branch: number | undefined,
+  ): Attendance {
     this.#weights = undefined;
     this.#timed = undefined;
     if (virtual === undefined) return this.faults.begin(t, topology.round(round).sources, undefined);
     const attendance = virtual.begin(t, epoch, round)!;
     if (this.early) {
-      virtual.step({ t, epoch, round, gossips: 1, measured: false });
+      virtual.step({ t, epoch, round, gossips: 1, measured: false, branch });
       this.#timed = virtual.missed;
     }
     return attendance;

@@ -36,6 +36,8 @@ export class Measured {
   virtual: StepTimes | undefined;
   /** Of the topology, with which it averages first. */
   readonly round: number;
+  /** Whether its actions compute a gradient: without, there is no loss to tell. */
+  trains = true;
 
   constructor(round: number) {
     this.round = round;
@@ -63,7 +65,7 @@ export class Measured {
   ): StepEvent {
     const own = outcomes.flatMap(({ loss, accuracy, gradientNorm }) => [loss, accuracy, gradientNorm]);
     const all = transport.gather(Float64Array.from(own), 3);
-    const trained = (i: number) => cohort === undefined || cohort.trains(i, this.round);
+    const trained = (i: number) => this.trains && (cohort === undefined || cohort.trains(i, this.round));
     const column = (c: number) =>
       perReplica(transport, (i) => all[3 * i + c]!).map((value, i) => (trained(i) ? value : null));
     const ms = transport.reduce(phaseMs);

@@ -1,4 +1,4 @@
-import { type Action, keptRows, stepOf } from '../algorithm/actions.ts';
+import { type Action, computesGradient, keptRows, stepOf } from '../algorithm/actions.ts';
 import { compressorFor } from '../algorithm/choose.ts';
 import { factsOf } from '../algorithm/facts.ts';
 import type { Plan } from '../algorithm/method.ts';
@@ -78,8 +78,8 @@ export class Part {
     this.#executor = new Executor(this.plan, transport, replicas, machine);
     const momentum = 'momentum' in optimizer ? optimizer.momentum : 0;
     this.links = new LinkCounter(experiment.replicas);
-    const sizes = replicas.layout.map(({ size }) => size);
-    this.virtual = network && new VirtualTime(experiment, { network, devices: devices! }, sizes, steps, this.links);
+    const timed = network && { network, devices: devices! };
+    this.virtual = timed && new VirtualTime(experiment, timed, replicas.layout, steps, this.links);
     this.faults = changesLearning(faults) ? new FaultyRounds(faults!, experiment, this.virtual?.faults) : undefined;
     this.control = new ConsensusControl(consensus, momentum, transport, (...traffic) =>
       this.#measured.sent(...traffic),
@@ -170,12 +170,13 @@ export class Part {
     const [eta, etaBefore] = [plan.learningRate(t), plan.learningRate(Math.max(0, t - 1))];
     const epoch = t / plan.stepsPerEpoch;
     const { faults } = this;
-    const attendance = faults?.begin(t, plan, this.control.memory.gossips, this.virtual);
-    const putBack = attendance && this.#attend(attendance);
-    measured.attendance = attendance;
     const [control, executor] = [this.control, this.#executor];
     const number = (name: string) => executor.numbers.of(name, this.#transport.first);
     const step = stepOf(this.plan, { t, steps: plan.steps, eta, etaBefore, number }, control.wishes);
+    measured.trains = step.actions.some(computesGradient);
+    const attendance = faults?.begin(t, plan, control.memory.gossips, this.virtual, step.branch);
+    const putBack = attendance && this.#attend(attendance);
+    measured.attendance = attendance;
     const lastMix = step.actions.findLast((action) => action.do === 'mix');
     const faulty = () => faults?.weights(plan.topology, control.memory.gossips);
     const { cohort } = plan.topology;
@@ -236,7 +237,7 @@ export class Part {
           const found = action === lastMix ? control.unneeded(epoch, eta, rows) : undefined;
           if (found === undefined) return false;
           measured.controlled = found;
-          measured.unsent(gossipTraffic(this.#transport.surviving(mixing()), replicas, this.#columns));
+          measured.unsent(gossipTraffic(sent(), replicas, this.#columns));
           return true;
         },
       }),

@@ -6,7 +6,7 @@ import type { PairTask } from '../network/queue.ts';
 import { Timetable, type TimetableState, type Watcher } from '../network/timetable.ts';
 import type { LinkCounter } from '../network/usage.ts';
 import type { Times } from './checkpoint.ts';
-import { courseOf, type RunCourse, type TimedSettings } from './course.ts';
+import { courseOf, type RunCourse, type Shaped, type TimedSettings } from './course.ts';
 
 /** What a step was, as far as its time depends on it. */
 export interface TimedStep {
@@ -58,11 +58,11 @@ export class VirtualTime implements StepTimes {
   constructor(
     settings: TimedSettings,
     given: { readonly network: NetworkSettings; readonly devices: DeviceSettings },
-    sizes: readonly number[],
+    tensors: readonly Shaped[],
     steps: number,
     watcher: Watcher = {},
   ) {
-    this.course = courseOf(settings, given, sizes, steps);
+    this.course = courseOf(settings, given, tensors, steps);
     const { faults, replicas: n, seed } = settings;
     this.faults = faults && new Faults(faults, { n, seed });
     const watched = faults?.wait.kind === 'timeout' || faults?.wait.kind === 'quorum' ? this.#noting(watcher) : watcher;

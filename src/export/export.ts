@@ -37,12 +37,13 @@ function normalisation(scale: Float32Array): { mean: number[]; deviation: number
 }
 
 /** How inputs are made and what outputs stand for. */
-function aboutData(dataset: Dataset): Readonly<Record<string, unknown>> {
+export function aboutData(dataset: Dataset): Readonly<Record<string, unknown>> {
   if (dataset.task === 'language') return { vocabulary: 'vocab.json' };
-  const { classNames, columns, targets, train, task } = dataset;
+  const { classNames, columns, normalisation: features, targets, train, task } = dataset;
   return {
     ...(train.scale ? { pixels: { range: [0, 255], ...normalisation(train.scale) } } : {}),
     ...(columns === undefined ? {} : { columns }),
+    ...(features === undefined ? {} : { features }),
     ...(classNames === undefined ? {} : { [task === 'classification' ? 'classes' : 'outputs']: classNames }),
     ...(targets === undefined ? {} : { targets }),
   };

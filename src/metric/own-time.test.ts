@@ -21,7 +21,10 @@ const [experiment] = resolve(
 
 it('the times of a run in pairs, once more from its queue', () => {
   const [count, size] = [100, 250];
-  const series = { tensors: [{ size }], steps: { step: Float64Array.from({ length: count }, (_, t) => t) } };
+  const series = {
+    tensors: [{ name: 'x', shape: String(size), size }],
+    steps: { step: Float64Array.from({ length: count }, (_, t) => t) },
+  };
   const { seconds, waiting, links, happenings } = ownTimes(experiment!, series as unknown as RunSeries);
   // Exchanges take 1 ns: seven devices make a step per millisecond, one a tenth of it.
   expect(seconds.at(-1)).toBeCloseTo((count * 8) / 7100, 3);

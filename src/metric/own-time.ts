@@ -4,7 +4,7 @@ import { PairQueue } from '../network/queue.ts';
 import type { Happening } from '../network/trace.ts';
 import { LinkCounter } from '../network/usage.ts';
 import { linkUses, type Retimed } from './retime.ts';
-import type { RunSeries } from './series.ts';
+import { type RunSeries, shapesOf } from './series.ts';
 
 const tracedSteps = 4;
 
@@ -15,9 +15,8 @@ const tracedSteps = 4;
 export function ownTimes(experiment: Experiment, { tensors, steps }: Pick<RunSeries, 'tensors' | 'steps'>): Retimed {
   const { replicas: n, network, devices } = experiment;
   const { length: count } = steps.step;
-  const sizes = tensors.map(({ size }) => size);
-  const bytes = 4 * sizes.reduce((sum, size) => sum + size, 0);
-  const course = pairCourseOf(experiment, { network: network!, devices: devices! }, sizes);
+  const bytes = 4 * tensors.reduce((sum, { size }) => sum + size, 0);
+  const course = pairCourseOf(experiment, { network: network!, devices: devices! }, shapesOf({ tensors }));
   const queue = new PairQueue(course);
   const seconds = new Float64Array(count);
   const begun = Array.from({ length: n }, (_, replica) => ({ replica, step: 0, time: 0 }));

@@ -7,7 +7,7 @@ import { gossips as averages } from '../network/steady.ts';
 import type { Watcher } from '../network/timetable.ts';
 import { Chronicle, criticalPath, type Happening, type Segment } from '../network/trace.ts';
 import { LinkCounter } from '../network/usage.ts';
-import type { RunSeries, Series } from './series.ts';
+import { type RunSeries, type Series, shapesOf } from './series.ts';
 
 /** A link between two replicas over a run. */
 export interface LinkUse {
@@ -87,9 +87,8 @@ export function retime(
   // The last step may differ from others. Of a run that ended within its first epoch none was planned to be the last, unless that was all.
   const planned =
     stepsPerEpoch === null ? (until === undefined ? count : Number.POSITIVE_INFINITY) : epochs * stepsPerEpoch;
-  const sizes = tensors.map(({ size }) => size);
   const observer = new Observer(replicas);
-  const virtual = new VirtualTime(experiment, given, sizes, planned, observer);
+  const virtual = new VirtualTime(experiment, given, shapesOf({ tensors }), planned, observer);
   const { finished } = virtual;
   const seconds = new Float64Array(count);
   const from = Math.floor(Math.max(0, count - tracedSteps) / 2);

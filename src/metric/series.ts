@@ -42,6 +42,10 @@ export interface RunSeries {
   readonly variance: { readonly step: Series } & Readonly<Record<keyof Dispersion, Float64Array>>;
 }
 
+/** The tensors of a run with their shapes as numbers. */
+export const shapesOf = ({ tensors }: Pick<RunSeries, 'tensors'>) =>
+  tensors.map(({ size, shape }) => ({ size, shape: shape.split('×').filter(Boolean).map(Number) }));
+
 /** Reads all that metrics are made from, once; undefined if there are no events, or another process is writing them. */
 export async function readSeries(database: string): Promise<RunSeries | undefined> {
   const [series] = await seriesIn([database]);

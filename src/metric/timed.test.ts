@@ -127,8 +127,19 @@ function randomSteps({ experiment, sizes, random }: NonNullable<ReturnType<typeo
   });
 }
 
-const timedBy = (experiment: Experiment, sizes: readonly number[], links?: LinkCounter) =>
-  new VirtualTime(experiment, { network: experiment.network!, devices: experiment.devices! }, sizes, steps, links);
+const shaped = (sizes: readonly number[]) =>
+  sizes.map((size) => ({ size, shape: size % 4 === 0 ? [4, size / 4] : [size] }));
+
+const timedBy = (experiment: Experiment, sizes: readonly number[], links?: LinkCounter) => {
+  const tensors = shaped(sizes);
+  return new VirtualTime(
+    experiment,
+    { network: experiment.network!, devices: experiment.devices! },
+    tensors,
+    steps,
+    links,
+  );
+};
 
 const told = ({ started, computed, finished }: VirtualTime) => [...started, ...computed, ...finished];
 
@@ -141,6 +152,7 @@ function sentBytes(experiment: Experiment, sizes: readonly number[], all: readon
   const { compressor } = algorithm as { compressor?: Parameters<typeof rowCompressor>[0] };
   const offsets = [0, ...sizes.map((_, i) => sizes.slice(0, i + 1).reduce((sum, size) => sum + size, 0))];
   const compressedBytes = compressor === undefined ? 0 : rowCompressor(compressor, offsets).bytes;
+  const tensors = shaped(sizes).map((tensor, i) => ({ ...tensor, offset: offsets[i]! }));
   let total = 0;
   for (const { t, epoch, round } of all) {
     const { topology } = planned(epoch);
@@ -149,7 +161,7 @@ function sentBytes(experiment: Experiment, sizes: readonly number[], all: readon
       isBetween(by) ? gossipTraffic(topology.cohort!.mixing(by, round), replicas, 0).messages : degree;
     const step = stepOf(plan, { t, steps, eta: 1, etaBefore: 1 });
     const answers = { samples: batch, classes: sizes.at(-1)! };
-    total += trafficOf(plan, step, { replicas, degree, degreeBy, columns, compressedBytes, answers }).bytes;
+    total += trafficOf(plan, step, { replicas, degree, degreeBy, columns, tensors, compressedBytes, answers }).bytes;
   }
   return total;
 }
@@ -188,7 +200,7 @@ it(`${count} random runs on random networks: the same times straight through, re
     }
     const column = (value: (step: TimedStep) => number) => Float64Array.from(all, value);
     const series = {
-      tensors: sizes.map((size, i) => ({ name: String(i), shape: String(size), size })),
+      tensors: shaped(sizes).map(({ size, shape }, i) => ({ name: String(i), shape: shape.join('×'), size })),
       stepsPerEpoch,
       steps: {
         step: column(({ t }) => t),

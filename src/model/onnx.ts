@@ -140,6 +140,7 @@ export function importedModel(file: OnnxFile, settings: OnnxSettings, task: Task
         time: isText ? shape[0]! : undefined,
         batchAxis,
         classes: task.classes,
+        kind: task.kind,
       });
     },
   };
@@ -161,13 +162,20 @@ interface Wanted {
   readonly time: number | undefined;
   readonly batchAxis: number;
   readonly classes: number;
+  readonly kind: Task['kind'];
 }
 
 /** The result of the file as rows of logits, in the order of the labels: [time, batch] of a text. */
-function logitsOf(file: OnnxFile, y: Tensor | undefined, { samples, time, batchAxis, classes }: Wanted): Tensor {
+function logitsOf(file: OnnxFile, y: Tensor | undefined, wanted: Wanted): Tensor {
+  const { samples, time, batchAxis, classes, kind = 'classification' } = wanted;
   const { name } = file.outputs[0]!;
   if (y === undefined) throw new UserError(`${file.path}: its output ${name} does not depend on its input`);
-  if (file.nodes.some(({ op, outputs }) => op === 'Softmax' && outputs[0] === name))
+  const last = file.nodes.find(({ outputs }) => outputs[0] === name)?.op;
+  if (last === 'LogSoftmax' && kind !== 'classification')
+    throw new UserError(`${file.path} ends in a log-softmax, which is for classification; this is ${kind}`, {
+      hint: 'export the model without it',
+    });
+  if (last === 'Softmax')
     throw new UserError(
       `${file.path} ends in a softmax, but the loss takes logits, which it applies its own softmax to`,
       {

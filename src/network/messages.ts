@@ -17,11 +17,10 @@ export interface Messages {
   readonly downOrder: Int32Array;
   /** By message: its place by sender among those of its down port. */
   readonly downRank: Int32Array;
-  /** How long the ports are busy with a message, and its latency. */
+  /** How long the ports are busy with a message. */
   readonly upNs: Float64Array;
   readonly downNs: Float64Array;
-  readonly latencyNs: Float64Array;
-  /** From the moment it is ready, if nothing queues. */
+  /** From the moment it begins to leave until its last bit is there, if nothing queues where it comes in. */
   readonly wholeNs: Float64Array;
   /** Ports that several devices send through. */
   readonly sharedUp: Uint8Array;
@@ -54,8 +53,10 @@ export function messagesOf(
   );
   const flows = (start: Int32Array, port: number) => start[port + 1]! - start[port]!;
   const whole = (one: (typeof list)[number]): number => {
-    if (sharing === 'none')
-      return one.latencyNs + transferNs(bytes, Math.min(one.rate, upRates[one.up]!, downRates[one.down]!));
+    if (sharing !== 'fair') {
+      const alone = one.latencyNs + transferNs(bytes, Math.min(one.rate, upRates[one.up]!, downRates[one.down]!));
+      return sharing === 'serial' ? overheadNs + alone : alone;
+    }
     const up = transferNs(flows(upStart, one.up) * bytes, upRates[one.up]!);
     const down = transferNs(flows(downStart, one.down) * bytes, downRates[one.down]!);
     return one.latencyNs + Math.max(up, down, transferNs(bytes, one.rate));
@@ -75,8 +76,7 @@ export function messagesOf(
     downRank: inverse(downOrder),
     upNs: column(({ up, rate }) => overheadNs + transferNs(bytes, Math.min(upRates[up]!, rate))),
     downNs: column(({ down }) => transferNs(bytes, downRates[down]!)),
-    latencyNs: column(({ latencyNs }) => latencyNs),
-    wholeNs: sharing === 'serial' ? new Float64Array(0) : column(whole),
+    wholeNs: column(whole),
     sharedUp,
   };
 }

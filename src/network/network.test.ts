@@ -52,6 +52,11 @@ describe('mistakes are told in one sentence', () => {
     ['two sizes', matrix(square(4, 1), square(3, 1)), /latencies are of 4 devices, rates of 3/],
     ['a negative latency in a matrix', matrix(square(4, -1), square(4, 1)), /from 0 to 1 must be at least 0, got -1/],
     ['a rate of zero in a matrix', matrix(square(4, 1), square(4, 0)), /from 0 to 1 must be above 0, got 0/],
+    [
+      'a latency beyond 2^53 ns in a matrix',
+      { ...matrix(square(2, 1), square(2, 1)), latencies: { unit: 's', values: square(2, 1e10) } },
+      /latencies: from 0 to 1 must be at most 104 days \(2\^53 ns\), got 10000000000s/,
+    ],
     ['a negative rate', { ...uniform, rate: '-1Gb/s' }, /rate: a rate must be above 0, got -1Gb\/s/],
     ['a rate of zero', { ...uniform, rate: '0Gb/s' }, /above 0, got 0Gb\/s/],
     ['a negative time', { ...uniform, latency: '-1ms' }, /at least 0, got -1ms/],

@@ -158,7 +158,10 @@ function journeysOf(network: Network, rowBytes: number) {
       let last = 0;
       for (const way of ways[from * n + to]!) {
         let taken = way.aloneNs;
-        if (sharing === 'serial') taken = up[way.up]! += way.upNs;
+        if (sharing === 'serial') {
+          taken += up[way.up]! + overheadNs;
+          up[way.up]! += way.upNs;
+        }
         if (sharing === 'fair')
           taken = Math.max(
             transferNs(up[way.up]! * bytes, upRates[way.up]!),

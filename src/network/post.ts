@@ -1,3 +1,4 @@
+import { Heap } from './heap.ts';
 import type { Messages } from './messages.ts';
 import type { Network } from './network.ts';
 
@@ -42,9 +43,11 @@ export class Post {
   readonly #network: Network;
   readonly #reception: Reception;
   readonly #arrived: Float64Array;
-  /** By replica: until when it listens, and how many messages it has heard. */
+  /** By replica: until when it listens, and how many others it has heard in full. */
   readonly #until: Float64Array;
   readonly #count: Int32Array;
+  /** By sender · n + receiver: how many parts of a model have been heard. */
+  readonly #parts = new Map<number, number>();
 
   constructor(network: Network, reception: Reception = patient) {
     this.#network = network;
@@ -63,7 +66,7 @@ export class Post {
   carry(
     messages: Messages,
     ready: Float64Array,
-    ports: Ports,
+    { upFree, downFree }: Ports,
     losses: ReadonlyMap<number, number>,
     given: ReadonlyMap<number, number>,
   ): Float64Array {
@@ -81,10 +84,12 @@ export class Post {
         if (againNs < Number.POSITIVE_INFINITY) sent[m]! += lost[m]!;
       }
     this.#count.fill(0);
+    this.#parts.clear();
     this.#until.fill(Number.POSITIVE_INFINITY);
     if (wait.kind === 'timeout') for (let i = 0; i < n; i++) this.#until[i] = ready[i]! + wait.ns;
-    if (sharing === 'serial') this.#oneByOne(messages, ready, ports);
+    if (sharing === 'serial') this.#oneByOne(messages, ready, upFree);
     else this.#atOnce(messages, ready);
+    this.#receive(messages, ready, sharing === 'serial' ? downFree : undefined);
     const arrived = this.#arrived.fill(0);
     for (let m = 0; m < to.length; m++) if (end[m]! > arrived[to[m]!]!) arrived[to[m]!] = end[m]!;
     for (const [i, ns] of given) arrived[i] = Math.max(arrived[i]!, ns);
@@ -94,28 +99,17 @@ export class Post {
   }
 
   /** All at the same time; ports that they share are slower for it. */
-  #atOnce(messages: Messages, ready: Float64Array): void {
-    const { from, wholeNs, downOrder, downStart, downRank } = messages;
-    const { start, left, earliest, lost } = this.journeys;
+  #atOnce({ from, wholeNs }: Messages, ready: Float64Array): void {
+    const { start, left } = this.journeys;
     for (let m = 0; m < from.length; m++) {
       start[m] = ready[from[m]!]!;
       left[m] = start[m]! + wholeNs[m]!;
-      earliest[m] = left[m]! + this.#lateNs(lost[m]!);
-    }
-    for (let port = 0; port + 1 < downStart.length; port++) {
-      const [first, last] = [downStart[port]!, downStart[port + 1]!];
-      if (this.#reception.wait.kind === 'quorum') sortBy(downOrder, first, last, earliest, downRank);
-      for (let place = first; place < last; place++) {
-        const m = downOrder[place]!;
-        this.#take(messages, m, earliest[m]!, left[m]!, ready);
-      }
     }
   }
 
-  /** Ports carry one message at a time. Latency never occupies a port; what is heard is taken by its last bit, then by sender. */
-  #oneByOne(messages: Messages, ready: Float64Array, { upFree, downFree }: Ports): void {
-    const { from, upStart, downStart, upNs, downNs, latencyNs, upOrder, downOrder, downRank, sharedUp } = messages;
-    const { start, left, earliest, lost } = this.journeys;
+  /** Ports carry one message at a time. Latency never occupies a port. */
+  #oneByOne({ from, upStart, upNs, upOrder, sharedUp }: Messages, ready: Float64Array, upFree: Float64Array): void {
+    const { start, left } = this.journeys;
     for (let m = 0; m < from.length; m++) start[m] = ready[from[m]!]!;
     for (let port = 0; port < upFree.length; port++) {
       const [first, last] = [upStart[port]!, upStart[port + 1]!];
@@ -126,21 +120,46 @@ export class Post {
         if (free > start[m]!) start[m] = free;
         free = start[m]! + upNs[m]!;
         left[m] = free;
-        earliest[m] = free + latencyNs[m]! + this.#lateNs(lost[m]!);
       }
       upFree[port] = free;
     }
-    for (let port = 0; port < downFree.length; port++) {
-      const [first, last] = [downStart[port]!, downStart[port + 1]!];
-      sortBy(downOrder, first, last, earliest, downRank);
-      let free = downFree[port]!;
-      for (let place = first; place < last; place++) {
-        const m = downOrder[place]!;
-        const at = Math.max(earliest[m]!, free + downNs[m]!);
-        // What nobody listens to any more takes no time of the port.
-        if (this.#take(messages, m, at, left[m]! + latencyNs[m]!, ready)) free = at;
-      }
-      downFree[port] = free;
+  }
+
+  /**
+   * What is heard is taken by its last bit, then by sender: port by port, or, if replicas wait for a quorum, by the time at which it is there, as one may
+   * hear through several ports.
+   *
+   * @param downFree undefined if messages do not wait for each other
+   */
+  #receive(messages: Messages, ready: Float64Array, downFree: Float64Array | undefined): void {
+    const { from, downStart, downNs, wholeNs, downOrder, downRank } = messages;
+    const { start, earliest, lost } = this.journeys;
+    const quorum = this.#reception.wait.kind === 'quorum';
+    for (let m = 0; m < from.length; m++) earliest[m] = start[m]! + wholeNs[m]! + this.#lateNs(lost[m]!);
+    const next = downStart.slice(0, -1);
+    const waits = (port: number) => next[port]! < downStart[port + 1]!;
+    const time = (port: number) => {
+      const m = downOrder[next[port]!]!;
+      return downFree === undefined ? earliest[m]! : Math.max(earliest[m]!, downFree[port]! + downNs[m]!);
+    };
+    const take = (port: number, at: number) => {
+      const m = downOrder[next[port]!]!;
+      next[port]! += 1;
+      // What nobody listens to any more takes no time of the port.
+      if (this.#take(messages, m, at, start[m]! + wholeNs[m]!, ready) && downFree !== undefined) downFree[port] = at;
+    };
+    const queue = new Heap<{ readonly port: number; readonly at: number }>(
+      (a, b) => a.at < b.at || (a.at === b.at && a.port < b.port),
+    );
+    for (let port = 0; port < next.length; port++) {
+      if (quorum || downFree !== undefined) sortBy(downOrder, next[port]!, downStart[port + 1]!, earliest, downRank);
+      if (!quorum) while (waits(port)) take(port, time(port));
+      else if (waits(port)) queue.push({ port, at: time(port) });
+    }
+    for (let left = quorum ? from.length : 0; left > 0; left--) {
+      const { port, at } = queue.pop();
+      take(port, at);
+      if (waits(port)) queue.push({ port, at: time(port) });
     }
   }
 
@@ -153,7 +172,7 @@ export class Post {
    * Message m is there at a time, ∞ if it never is: whether its receiver still listens. One that never comes is given up when it would have been
    * there, `expected`, unless the receiver waits for a time of its own.
    */
-  #take({ to }: Messages, m: number, at: number, expected: number, ready: Float64Array): boolean {
+  #take({ from, to }: Messages, m: number, at: number, expected: number, ready: Float64Array): boolean {
     const { wait } = this.#reception;
     const { heard, end } = this.journeys;
     const [i, never] = [to[m]!, at === Number.POSITIVE_INFINITY];
@@ -162,8 +181,13 @@ export class Post {
       heard[m] = 0;
       return false;
     }
+    if (wait.kind !== 'quorum') return true;
+    const link = from[m]! * this.#network.n + i;
+    const parts = (this.#parts.get(link) ?? 0) + 1;
+    this.#parts.set(link, parts);
+    if (parts < this.#network.stages) return true;
     this.#count[i]! += 1;
-    if (wait.kind === 'quorum' && this.#count[i] === wait.count) this.#until[i] = Math.max(at, ready[i]!);
+    if (this.#count[i] === wait.count) this.#until[i] = Math.max(at, ready[i]!);
     return true;
   }
 }

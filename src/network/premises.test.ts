@@ -10,6 +10,7 @@ import { devicesOf } from './devices.ts';
 import { buildNetwork, type NetworkSettings } from './network.ts';
 import { gossipPattern } from './pattern.ts';
 import { pipelineNs } from './pipeline.ts';
+import { fastOrders } from './placement.ts';
 import { inPipelines, premisesOf } from './premises.ts';
 import { Timetable } from './timetable.ts';
 
@@ -52,6 +53,20 @@ describe('placement: fastest', () => {
     expect(placement!.all).toBe(false);
     // 2 · 9 / 10 a message in the mean, and 10 ms of compute.
     expect(placement!.stepNs / 1e6).toBeCloseTo(11.8, 4);
+  });
+
+  it('compares orders with messages that come no faster than their receiver hears', () => {
+    // From each to the next little latency at 100 Mb/s, else more latency at 1 Gb/s: but all hear at 50 Mb/s.
+    const ahead = (near: number, far: number) =>
+      [0, 1, 2, 3].map((from) => [0, 1, 2, 3].map((to) => (to === (from + 1) % 4 ? near : far)));
+    const given = {
+      kind: 'matrix',
+      latencies: { unit: 'ms', values: ahead(1, 10) },
+      rates: { unit: 'Mb/s', values: ahead(100, 1000) },
+      down: '50Mb/s',
+    };
+    const gossip = { compute: () => 10e6, rounds: [circulant(4, [1]).sources], bytes: 1e6 };
+    expect(fastOrders({ ...gossip, network: buildNetwork(given, 4) }, 1, 1).orders).toEqual([[0, 1, 2, 3]]);
   });
 
   it('takes an order of one’s own, and devices with their compute time', () => {
@@ -172,5 +187,16 @@ describe('a replica that is a pipeline', () => {
     expect(times.pipelineNs).toBeGreaterThan((2e9 * 19) / 16 / 4);
     expect(times.exchanges.map(({ name }) => name)).toContain('all-reduce');
     for (const { stepNs } of times.exchanges) expect(stepNs).toBeGreaterThan(times.pipelineNs);
+  });
+
+  it('leaves out topologies that a group is too small or not made for', () => {
+    const given = { network: 'aws', devices: 6, stages: 2, gradients: '100MB', activations: '10MB', compute: '2s' };
+    const { network, settings } = readSchedule(given, 'file');
+    const names = timesInGroups(network, settings, [
+      [0, 1, 2],
+      [3, 4, 5],
+    ]).exchanges.map(({ name }) => name);
+    expect(names).not.toContain('gossip, torus');
+    expect(names).toEqual(expect.arrayContaining(['all-reduce', 'gossip, ring', 'gossip, complete']));
   });
 });

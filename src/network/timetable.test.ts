@@ -64,6 +64,20 @@ describe('the time of a step with compute 10, latency 1 and messages of 2', () =
     expect(at('none')).toMatchObject({ stepNs: 13, exact: true });
   });
 
+  it('is not shorter than the bits take through a port that hears slowly', () => {
+    // 50 kB pass 10 Mb/s in 40 ms, whatever the sender can do.
+    const at = (sharing: Network['sharing'], sources: Sources, overhead = '0us') => {
+      const given = { kind: 'uniform', latency: '1ms', rate: '1Gb/s', down: '10Mb/s', sharing, overhead };
+      const network = buildNetwork(given, sources.length);
+      return steadyState(course(network, sources, () => 50e6, gossipPattern(50_000)));
+    };
+    for (const sharing of ['none', 'fair', 'serial'] as const)
+      expect(at(sharing, directedRing(4)), sharing).toMatchObject({ stepNs: 91e6, exact: true });
+    expect(at('serial', directedRing(4), '2ms')).toMatchObject({ stepNs: 93e6, exact: true });
+    // The second message waits until the first has passed.
+    expect(at('serial', ring(4))).toMatchObject({ stepNs: 131e6, exact: true });
+  });
+
   it('has the hub of a star finish at 25, 39, 63, 77', () => {
     const all = finishes(toy(8, 'serial'), sourcesOf('star', 8), () => 10, gossipPattern(toyBytes), 4);
     expect(all.map(([hub]) => hub)).toEqual([25, 39, 63, 77]);

@@ -35,12 +35,17 @@ function race({ groups }: Report, { groups: members }: Comparison, { groups: tim
 const time = (seconds: number) => timeText(1e9 * seconds, 3);
 const course = ({ steps, seconds }: Reached) => `${number(Math.round(steps))} steps of ${time(seconds / steps)}`;
 
+/** Steps whose times differ by less than this read alike. */
+const margin = 1e-3;
+
 /** Steps times the time of a step: which of both made it first. */
 function reason(first: Reached, second: Reached): string {
-  const [fewer, shorter] = [first.steps < second.steps, first.seconds / first.steps < second.seconds / second.steps];
-  if (fewer && shorter) return 'fewer and shorter steps decide';
-  if (fewer) return 'fewer steps outweigh that they are longer';
-  return first.steps === second.steps ? 'shorter steps decide' : 'shorter steps outweigh that there are more';
+  const [own, other] = [first.seconds / first.steps, second.seconds / second.steps];
+  const alike = Math.abs(own - other) <= margin * other;
+  if (first.steps > second.steps) return 'shorter steps outweigh that there are more';
+  if (first.steps === second.steps) return alike ? 'both take as long' : 'shorter steps decide';
+  if (alike) return 'fewer steps decide';
+  return own < other ? 'fewer and shorter steps decide' : 'fewer steps outweigh that they are longer';
 }
 
 function sentence(reached: readonly Reached[]): string {

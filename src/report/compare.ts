@@ -98,12 +98,14 @@ const commonSeeds = (parts: readonly Seeds[]): number[] =>
 
 function rankOf(parts: readonly Seeds[], seeds: readonly number[]): Comparison['rank'] {
   if (parts.length === 0) return { epoch: [], byEpoch: [], early: [], late: [], all: [], byTensor: [] };
-  const tables = seeds.map((seed) =>
-    parts.map(({ counted }) => counted.find(({ run }) => run.experiment.seed === seed)!.series.variance),
+  const members = seeds.map((seed) =>
+    parts.map(({ counted }) => counted.find(({ run }) => run.experiment.seed === seed)!),
   );
-  const first = parts[0]!.counted[0]!;
-  const steps = plannedSteps(first);
-  const found = rankVariance(tables, first.series.tensors.length, steps, first.series.stepsPerEpoch ?? steps);
+  const tables = members.map((row) => row.map(({ series }) => series.variance));
+  const { tensors, stepsPerEpoch } = members[0]![0]!.series;
+  // Steps are ranked that all have: of runs that their virtual time ended, those of the shortest.
+  const steps = Math.min(...members.flat().map(plannedSteps));
+  const found = rankVariance(tables, tensors.length, steps, stepsPerEpoch ?? steps);
   const column = (values: readonly number[]) => values.map(finite);
   return {
     epoch: found.epoch,

@@ -1,5 +1,6 @@
 import { topologiesOf } from '../algorithm/topology.ts';
 import type { Experiment } from '../experiment/schema.ts';
+import { finite } from '../metric/figures.ts';
 import type { Live } from '../metric/live.ts';
 import type { Run } from '../store/runs.ts';
 import { type Events, readEvents } from '../store/views.ts';
@@ -39,6 +40,10 @@ export interface NetworkOptions {
 
 type Lists = ReadonlyMap<number, Readonly<Record<string, Column>>>;
 
+/** A list as the database gives it: NaN and ∞, which training left that went out of bounds, come as text in it. */
+const columnOf = (values: unknown): Column =>
+  (values as readonly unknown[]).map((value) => (value === null ? null : finite(Number(value))));
+
 /** Columns of a table with a row for each replica, as lists by step. */
 async function listsOf(
   events: Events,
@@ -49,7 +54,9 @@ async function listsOf(
   if (steps.length === 0) return new Map();
   const lists = columns.map((name) => `list(${name} order by replica) as ${name}`);
   const rows = await events.rows(`select step, ${lists} from ${table} where step in (${steps}) group by step`);
-  return new Map(rows.map((row) => [row.step as number, row as unknown as Record<string, Column>]));
+  return new Map(
+    rows.map((row) => [row.step as number, Object.fromEntries(columns.map((name) => [name, columnOf(row[name])]))]),
+  );
 }
 
 /** Evenly from the first to the last. */
@@ -143,7 +150,7 @@ async function readNorms(events: Events, steps: readonly number[]): Promise<Map<
   const rows = await events.rows(
     `select step, tensor, list(norm order by replica) as norm from norms where step in (${steps}) group by step, tensor`,
   );
-  const found = new Map<string, Column>(rows.map(({ step, tensor, norm }) => [`${step} ${tensor}`, norm as Column]));
+  const found = new Map<string, Column>(rows.map(({ step, tensor, norm }) => [`${step} ${tensor}`, columnOf(norm)]));
   return new Map(
     steps.flatMap((step) => {
       const all = tensors.map(({ tensor }) => found.get(`${step} ${tensor}`));
@@ -156,7 +163,12 @@ async function readEdges(events: Events, steps: readonly number[]): Promise<Map<
   const rows = await events.rows(
     `select step, list(source) as source, list(replica) as replica, list(distance) as distance from edges where step in (${steps}) group by step`,
   );
-  return new Map(rows.map((row) => [row.step as number, row as unknown as Edges]));
+  return new Map(
+    rows.map(({ step, source, replica, distance }) => [
+      step as number,
+      { source: columnOf(source), replica: columnOf(replica), distance: columnOf(distance) },
+    ]),
+  );
 }
 
 /** Of a run that is going on. */

@@ -179,6 +179,7 @@ function peak(facts: Facts, comparison: Comparison): Judgement {
   const courses = members.flatMap(({ name, runs }) => {
     const known = runs
       .map((index) => facts.runs[index]!)
+      .filter(({ summary }) => summary.status === 'complete')
       .filter(({ peakGini, peakGiniAt, lateGini }) => peakGini !== null && peakGiniAt !== null && lateGini !== null);
     const at = estimate(known.map(({ peakGiniAt }) => peakGiniAt));
     const left = estimate(known.map(({ peakGini, lateGini }) => lateGini! / peakGini!));

@@ -22,9 +22,11 @@ export interface Member {
   readonly network: NetworkReport | null;
 }
 
-/** Steps of the whole run, also of one that did not come to its end. */
-export const plannedSteps = ({ run, series }: Member): number =>
-  series.stepsPerEpoch === null ? series.steps.step.length : run.experiment.epochs * series.stepsPerEpoch;
+/** Steps of the whole run, also of one that did not come to its end. One that did may have been ended by its virtual time, before the last epoch. */
+export const plannedSteps = ({ run, series, summary }: Member): number =>
+  series.stepsPerEpoch === null || summary.status === 'complete'
+    ? series.steps.step.length
+    : run.experiment.epochs * series.stepsPerEpoch;
 
 /** The mean Gini over the weight tensors: where it is largest (nowhere if replicas are equal throughout), and what is left in the end. */
 export function giniCourse(member: Member): Pick<RunReport, 'peakGini' | 'peakGiniAt' | 'lateGini'> {

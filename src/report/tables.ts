@@ -1,4 +1,4 @@
-import { bytes, number } from '../base/format.ts';
+import { bytes, number, ratio } from '../base/format.ts';
 import { timeText } from '../network/text.ts';
 import { networkChoices } from './choice.ts';
 import { clearlyBest, differenceIn, isClear } from './difference.ts';
@@ -169,7 +169,7 @@ export function networkTimes(report: Report): Markup | string {
           if (time === null)
             return html`<td colspan="2" class="never">${elsewhere ? 'not timed here' : 'not reached'}</td>`;
           const best = time.mean === least[target];
-          return html`<td${new Markup(best ? ' class="best"' : '')}>${timeText(1e9 * time.mean, 3)}<small>${short(time.mean / least[target]!)} ×</small></td><td>${known(sentBytes, bytes)}</td>`;
+          return html`<td${new Markup(best ? ' class="best"' : '')}>${timeText(1e9 * time.mean, 3)}<small>${ratio(time.mean, least[target]!)}</small></td><td>${known(sentBytes, bytes)}</td>`;
         });
       const heading = html`<tr class="scale"><th colspan="${1 + 2 * targets.length}" scope="colgroup">${name}</th></tr>`;
       return [

@@ -146,10 +146,11 @@ export function averageOver(
     },
     announce(mixing, input, replica) {
       if (announced === undefined) return;
-      Atomics.store(announced, replica - membership.division.first, 1);
-      if (group === undefined) return;
       const plan = membership.plans.mix(membership.surviving(mixing), input, 'sum', false);
-      if (plan !== 'mean') sendAhead(announced, plan.channel!, plan.sendsOf);
+      // Nothing goes ahead of a mean, so that nothing may be left announced for the next exchange.
+      if (plan === 'mean') return;
+      Atomics.store(announced, replica - membership.division.first, 1);
+      if (group !== undefined) sendAhead(announced, plan.channel!, plan.sendsOf);
     },
   };
 }

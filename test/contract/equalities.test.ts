@@ -139,7 +139,7 @@ const equalities: readonly [title: string, one: Case, other: Case][] = [
   ],
   ['DFedAvgM in every step is D-PSGD', ['dfedavgm', { period: 1 }], ['dpsgd']],
   ['DFedSAM without perturbation is DFedAvgM', ['dfedsam', { period: 4, rho: 0 }], ['dfedavgm', { period: 4 }]],
-  ['local steps of D-PSGD are DFedAvg', ['dpsgd', { localSteps: 4 }], ['dfedavgm', { period: 4, beta: 0 }]],
+  ['local steps of D-PSGD are DFedAvg', ['dpsgd', { localSteps: 4 }], ['dfedavg', { period: 4 }]],
 ];
 
 it.each(equalities)('%s', (_, one, other) => {
@@ -216,6 +216,7 @@ const ownRule = [
   'd-adam',
   'cd-adam',
   'dadam',
+  'damsgrad',
   'momentum-tracking',
   'slowmo',
   'diloco',

@@ -162,8 +162,8 @@ export const rows: readonly Row[] = [
   },
   {
     title: 'damsgrad',
-    method: 'dadam',
-    settings: { epsilon: 1e-3, beta3: 0 },
+    method: 'damsgrad',
+    settings: { epsilon: 1e-3 },
     figures: [0.203648159, 0.124519119, 0.20688515, 0.120517128, 0.206892967, 0.120519009],
     x0: [-0.055839528, 0.092195348, 0.043048971],
   },

@@ -63,6 +63,17 @@ const variants = {
     // More rounds than plans are kept.
     { name: 'random', topology: { kind: 'epidemic', k: 4 }, data: { ...small.data, train: 3400 } },
     { name: 'weighted', topology: { kind: 'star' } },
+    // What was announced for a mean must not be sent ahead of the next exchange.
+    {
+      name: 'sparser',
+      topology: {
+        kind: 'piecewise',
+        phases: [
+          { from: 0, topology: { kind: 'complete' } },
+          { from: 1, topology: { kind: 'ring' } },
+        ],
+      },
+    },
     { name: 'lazy', topology: { kind: 'complete', weights: 'lazy' } },
     // No mean is made that could leave sums behind.
     {

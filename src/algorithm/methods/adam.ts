@@ -38,9 +38,8 @@ export const cdAdam = method({
 
 export const dadam = method({
   name: 'dadam',
-  aliases: ['damsgrad'],
   title: 'DADAM',
-  summary: 'Adam whose step never grows back quickly, around the average with the neighbours; beta3 = 0: DAMSGrad',
+  summary: 'Adam whose step never grows back quickly, around the average with the neighbours',
   paper: 'Nazari, Tarzanagh, Michailidis, DADAM, arXiv 1901.09109, 2019',
   settings: { ...moments, beta3: share(0.9).describe('memory of the largest second moment'), epsilon: small(1e-4) },
   rows: { m: 'zero', v: 'zero', w: 'zero' },
@@ -49,4 +48,12 @@ export const dadam = method({
     ${step}
     w = beta3*w + (1 - beta3)*max(w, v/(1 - beta2^(t + 1)))
     x = W(x) - eta*(m/(1 - beta1^(t + 1)))/(sqrt(w) + epsilon)`,
+});
+
+export const damsGrad = method({
+  ...dadam,
+  name: 'damsgrad',
+  title: 'DAMSGrad',
+  summary: 'DADAM whose step never grows back',
+  settings: { ...dadam.settings, beta3: share(0).describe('memory of the largest second moment') },
 });

@@ -128,16 +128,23 @@ export const noLoCo = method({
     }`,
 });
 
-export const dFedAvg = method({
+export const dFedAvgM = method({
   name: 'dfedavgm',
-  aliases: ['dfedavg'],
   title: 'DFedAvgM',
-  summary: 'several steps with momentum, then one average with the neighbours; momentum starts anew. beta = 0: DFedAvg',
+  summary: 'several steps with momentum, then one average with the neighbours; momentum starts anew',
   paper: 'Sun, Li, Wang, Decentralized federated averaging, IEEE TPAMI 2023',
   settings: { period: every(4, 'averagings'), beta: momentum() },
   rows: { m: 'zero' },
   needs: ['doubly'],
   step: () => 'm = beta*m + grad(x); x = x - eta*m; every period { x = W(x); m = 0 }',
+});
+
+export const dFedAvg = method({
+  ...dFedAvgM,
+  name: 'dfedavg',
+  title: 'DFedAvg',
+  summary: 'several steps without momentum, then one average with the neighbours',
+  settings: { ...dFedAvgM.settings, beta: momentum(0) },
 });
 
 export const dFedSam = method({

@@ -27,18 +27,20 @@ function shapeOf({ shape }: NumpyArray, { channels, path }: NumpySettings): read
   return sample;
 }
 
-/** Mean and deviation of each feature, or of each channel of images, over the training samples. */
+/** Mean and deviation of each feature, or of each channel of images, over the training samples; as `scaleOf`. */
 function scalesOf(x: NumpyArray, train: Uint32Array, shape: readonly number[], places: (at: number) => number) {
   const [size, groups] = [sizeOf(shape), shape[0]!];
-  const [sums, squares] = [new Float64Array(groups), new Float64Array(groups)];
+  const zeros = () => new Float64Array(groups);
+  const [first, sums, squares] = [zeros(), zeros(), zeros()];
+  for (let at = 0; at < size; at++) first[places(at)] = x.values[train[0]! * size + at]!;
   const count = (train.length * size) / groups;
   const each = (visit: (group: number, value: number) => void) => {
     for (const i of train) for (let at = 0; at < size; at++) visit(places(at), x.values[i * size + at]!);
   };
   each((group, value) => {
-    sums[group]! += value;
+    sums[group]! += value - first[group]!;
   });
-  const mean = sums.map((sum) => sum / count);
+  const mean = sums.map((sum, group) => first[group]! + sum / count);
   each((group, value) => {
     squares[group]! += (value - mean[group]!) ** 2;
   });
@@ -136,6 +138,7 @@ export const numpy = dataSet({
       classes: labels.classes,
       ...(labels.classNames ? { classNames: labels.classNames } : {}),
       ...(labels.targets ? { targets: labels.targets } : {}),
+      ...(scale ? {} : { normalisation: { mean: [...mean], deviation: [...deviation] } }),
       train: split(train, division.train),
       test: tested,
     };

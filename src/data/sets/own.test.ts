@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -95,6 +95,33 @@ describe('tables', () => {
     ]);
   });
 
+  it('may have blanks around their values, those that are missing included', async () => {
+    const path = write('blanks.csv', 'age, work, kind\n39, State, a \n50, ?, b\n38, State,a\n53,NA ,b\n');
+    const { train, test, columns, classNames } = await table(path, { missing: 'fill', testShare: 0.5 });
+    expect(classNames).toEqual(['a', 'b']);
+    expect(columns![1]).toEqual({ name: 'work', categories: ['State'] });
+    expect([...rowsOf(train), ...rowsOf(test)].map(([, state]) => state).sort()).toEqual([0, 0, 1, 1]);
+  });
+
+  it('have one class for a number, however it is written', async () => {
+    const path = write('whole.csv', 'x,kind\n1,10\n2,2\n3,10\n');
+    const testPath = write('points.csv', 'x,kind\n1,2.0\n2,10.0\n');
+    const { test, classNames } = await table(path, { testPath });
+    expect([classNames, [...test.labels]]).toEqual([
+      ['2', '10'],
+      [0, 1],
+    ]);
+    const ids = write('ids.csv', 'x,kind\n1,9007199254740992\n2,9007199254740993\n3,1\n');
+    expect((await table(ids, { testShare: 0.4 })).classes).toBe(3);
+  });
+
+  it('leave a column that is constant at 0', async () => {
+    const rows = Array.from({ length: 5000 }, (_, i) => `0.1,${i % 2}`);
+    const { columns, train } = await table(write('constant.csv', `x,kind\n${rows.join('\n')}\n`));
+    expect(columns).toEqual([{ name: 'x', mean: 0.1, deviation: 1 }]);
+    expect((train.features as Float32Array).every((value) => value === 0)).toBe(true);
+  });
+
   it('refuses mistakes in one sentence that names the column and the remedy', async () => {
     const error = async (path: string, more: object = {}) => {
       const found = await table(path, more).catch((cause) => cause);
@@ -109,6 +136,10 @@ describe('tables', () => {
     expect(await error(path, { label: 'part', features: ['part'] })).toMatch('"part" is the label');
     const wrong = write('wrong.csv', 'x,kind\n1,a\nn. a.,b\n3,a\n4,a\n5,b\n');
     expect(await error(wrong)).toMatch('column "x" holds 4 numbers, but also "n. a."; mend');
+    const comma = write('comma.csv', 'x;kind\n1,5;a\n2,25;b\n3;a\n4,5;b\n5;a\n');
+    expect(await error(comma)).toMatch(
+      'column "x" holds "1,5", a number with a decimal comma; write numbers with a point',
+    );
     const gap = write('gap.csv', 'x,kind\n1,a\n2,\n3,a\n4,a\n5,b\n');
     expect(await error(gap)).toMatch('column "kind" has no value in row 2');
     expect(await error(gap, { label: 'x', categorical: ['kind'] })).toMatch('data.missing: fill');
@@ -200,6 +231,28 @@ describe('arrays', () => {
     expect(rowsOf((await load2({ ...settings, normalize: false })).train)[1]).toEqual([3, 10]);
   });
 
+  it('say how they were normalised, for whoever uses the model', async () => {
+    const y = write('l.npy', labels([0, 1, 0, 1]));
+    const said = async (path: string, more: object = {}) =>
+      (await load2({ path, labelsPath: y, testPath: path, testLabelsPath: y, ...more })).normalisation;
+    const vectors = write('f.npy', npy('<f8', [4, 2], Float64Array.of(1, 10, 3, 10, 1, 10, 3, 10)));
+    expect(await said(vectors)).toEqual({ mean: [2, 10], deviation: [1, 1] });
+    const bytes = write('b.npy', npy('|u1', [4, 1], Uint8Array.of(0, 2, 0, 2)));
+    expect(await said(bytes)).toEqual({ mean: [1], deviation: [1] });
+    expect(await said(bytes, { normalize: false })).toEqual({ mean: [0], deviation: [255] });
+    const images = write('i.npy', npy('<f4', [4, 1, 1, 2], Float32Array.of(1, 7, 3, 7, 1, 7, 3, 7)));
+    expect(await said(images, { channels: 'last' })).toEqual({ mean: [2, 7], deviation: [1, 1] });
+  });
+
+  it('leave a feature that is constant at 0', async () => {
+    const count = 5000;
+    const path = write('c.npy', npy('<f8', [count, 1], new Float64Array(count).fill(0.1)));
+    const labelsPath = write('l.npy', labels(Array.from({ length: count }, (_, i) => i % 2)));
+    const { normalisation, train } = await load2({ path, labelsPath });
+    expect(normalisation).toEqual({ mean: [0.1], deviation: [1] });
+    expect((train.features as Float32Array).every((value) => value === 0)).toBe(true);
+  });
+
   it.each([
     [{ labels: [0, 1, 2] }, /there are 4 samples, but labels of shape \(3\)/],
     [{ labels: [1, 1, 1, 1] }, /the labels hold 1 different values/],
@@ -214,6 +267,12 @@ describe('arrays', () => {
     const labelsPath = given.labels && write('y.npy', labels(given.labels));
     await expect(load2({ path, labelsPath, testShare: 0.5 })).rejects.toThrow(message);
   });
+});
+
+it('a folder whose train/ is a file holds no images', async () => {
+  mkdirSync(join(folder, 'flat'));
+  write('flat/train', 'x');
+  await expect(inspectData(join(folder, 'flat'))).rejects.toThrow('has no train/ and val/');
 });
 
 describe('texts', () => {

@@ -76,9 +76,14 @@ function scanOf(path: string, header: boolean): string {
     quote: `'"'`,
     escape: `'"'`,
     columns: `{${names.map((column) => `${text(column)}: 'VARCHAR'`).join()}}`,
-    nullstr: `[${missing.map(text).join()}]`,
   };
-  return `read_csv(${[file, ...Object.entries(options).map(([key, value]) => `${key} = ${value}`)].join(', ')})`;
+  const rows = `read_csv(${[file, ...Object.entries(options).map(([key, value]) => `${key} = ${value}`)].join(', ')})`;
+  // Blanks around a value are no part of it, so DuckDB's own nullstr would not know ` ?`. (It makes a join of every `in`, which is slow.)
+  const values = names.map((column) => {
+    const value = `trim(${name(column)})`;
+    return `case when not list_contains([${missing.map(text).join()}], ${value}) then ${value} end as ${name(column)}`;
+  });
+  return `(select ${values.join()} from ${rows})`;
 }
 
 /** Why DuckDB cannot read a file, without its advice on its own options. */

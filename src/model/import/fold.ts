@@ -78,10 +78,16 @@ const reduced =
   (f: (before: number, value: number) => number, start: number): Fold =>
   (use, x) => {
     const { kind, dims, data } = x!;
-    const axes = use.list('axes', 1);
-    need(axes === undefined || axes.length === dims.length, 'a constant that is reduced along some of its axes');
+    need(use.reduced(dims.length).length === dims.length, 'a constant that is reduced along some of its axes');
     return constantOf(kind, use.number('keepdims', 1) === 1 ? dims.map(() => 1) : [], () => [...data].reduce(f, start));
   };
+
+/** Inputs that an op cannot do without, if they are more than one. */
+export const leastInputs: Readonly<Record<string, number>> = {
+  ...{ Add: 2, Sub: 2, Mul: 2, Div: 2, Mod: 2, Pow: 2, And: 2, Or: 2, Equal: 2 },
+  ...{ Less: 2, LessOrEqual: 2, Greater: 2, GreaterOrEqual: 2 },
+  ...{ Reshape: 2, Unsqueeze: 2, Expand: 2, Gather: 2, Where: 3, Range: 3, Slice: 3 },
+};
 
 export const folds: Readonly<Record<string, Fold>> = {
   Add: arithmetic((a, b) => a + b),

@@ -4,11 +4,11 @@ import type { OnnxFile, OnnxNode } from '../../onnx/file.ts';
 import type { Shape } from '../../tensor/program.ts';
 import type { Tensor } from '../../tensor/trace.ts';
 import type { Context } from '../context.ts';
-import { folds } from './fold.ts';
+import { folds, leastInputs } from './fold.ts';
 import { type ImportedTensor, initOf } from './parameters.ts';
 import { rules } from './rules.ts';
 import { rebatch } from './shapes.ts';
-import { ImportedUse, type ImportedValue, known, shapeOf, traced, Unsupported } from './value.ts';
+import { ImportedUse, type ImportedValue, known, need, shapeOf, traced, Unsupported } from './value.ts';
 
 /** Every op that a file may have. */
 export const supportedOps: readonly string[] = [
@@ -99,7 +99,8 @@ function apply(
       inner = found.inner;
       return found.shape;
     };
-    const use = new ImportedUse({ node, inputs, context, like, opset: file.opset, rebatched });
+    const isLast = node.outputs[0] === file.outputs[0]!.name;
+    const use = new ImportedUse({ node, inputs, context, like, opset: file.opset, isLast, rebatched });
     const results = resultsOf(use);
     if (exported !== undefined && inner > 1) for (const name of node.outputs) exported.inner.set(name, inner);
     for (const result of results)
@@ -124,8 +125,10 @@ function resultsOf(use: ImportedUse): readonly ImportedValue[] {
   const fold = folds[node.op];
   // Optional inputs are left out at the end only, or the places of the others would change.
   const isWhole = inputs.findLastIndex((value) => value !== undefined) + 1 === constants.length;
-  if (fold !== undefined && Object.hasOwn(folds, node.op) && constants.length > 0 && isWhole)
+  if (fold !== undefined && Object.hasOwn(folds, node.op) && constants.length > 0 && isWhole) {
+    need(constants.length >= (leastInputs[node.op] ?? 1), `input ${constants.length} is missing`);
     return [known(fold(use, ...constants))];
+  }
   const rule = Object.hasOwn(rules, node.op) ? rules[node.op] : undefined;
   if (rule === undefined) throw new Unsupported('this op is not supported');
   return rule(use);

@@ -85,8 +85,8 @@ export function storedTensors(file: OnnxFile, frozen: readonly string[]): readon
 interface Place {
   readonly node: OnnxNode;
   readonly input: number;
-  /** Of the layer that a bias belongs to. */
-  readonly inputs?: number | undefined;
+  /** Whether it was transposed on the way there. */
+  readonly isTurned: boolean;
 }
 
 /** Where names are used, seen through the ops that only turn, cut or join them. */
@@ -97,17 +97,19 @@ function usesOf(nodes: readonly OnnxNode[]): ReadonlyMap<string, readonly Place[
     node.inputs.forEach((name, input) => {
       if (name === '') return;
       const later = through.has(node.op) ? node.outputs.flatMap((output) => uses.get(output) ?? []) : [];
-      const own = later.length > 0 ? later : [{ node, input }];
+      const turned = later.map((use) => ({ ...use, isTurned: use.isTurned !== (node.op === 'Transpose') }));
+      const own = turned.length > 0 ? turned : [{ node, input, isTurned: false }];
       uses.set(name, [...(uses.get(name) ?? []), ...own].slice(0, 16));
     });
   return uses;
 }
 
+const nowhere = { node: undefined, input: 0, isTurned: false };
 const norms = ['BatchNormalization', 'LayerNormalization', 'InstanceNormalization'];
 
 /** What a tensor is, and what PyTorch would start it at: by the first op that computes with it. */
 function start({ dims }: Constant, uses: readonly Place[]): { readonly kind: ParameterKind; readonly fresh: Init } {
-  const { node, input } = uses.find(({ node: { op } }) => op === 'Gather') ?? uses[0] ?? { node: undefined, input: 0 };
+  const { node, input, isTurned } = uses.find(({ node: { op } }) => op === 'Gather') ?? uses[0] ?? nowhere;
   const op = node?.op ?? '';
   if (norms.includes(op)) return { kind: 'norm', fresh: filled(input === 1 ? 1 : 0) };
   if (op === 'Gather' && input === 0 && dims.length === 2) return { kind: 'embedding', fresh: normal(1) };
@@ -115,11 +117,11 @@ function start({ dims }: Constant, uses: readonly Place[]): { readonly kind: Par
     const hidden = node!.attributes.get('hidden_size');
     return { kind: dims.length > 1 && input < 3 ? 'weight' : 'bias', fresh: fanInUniform(Number(hidden) || 1) };
   }
-  const isBias = dims.length <= 1;
-  if (isBias) return { kind: 'bias', fresh: filled(0) };
-  // Weights are [outputs, inputs, …], unless the exporter has turned them.
-  const isTurned = (op === 'Gemm' && node!.attributes.get('transB') !== 1) || (op === 'MatMul' && uses[0]!.input === 1);
-  const fanIn = op === 'Conv' || !isTurned ? sizeOf(dims.slice(1)) : dims[0]!;
+  // Norms that exporters take apart end in a product with their scale and a sum with their shift.
+  if (dims.length <= 1) return op === 'Mul' ? { kind: 'norm', fresh: filled(1) } : { kind: 'bias', fresh: filled(0) };
+  // Convolutions take [outputs, inputs, …], products from the right [inputs, outputs], unless they are turned on the way.
+  const isRight = (op === 'Gemm' && node!.attributes.get('transB') !== 1) || (op === 'MatMul' && input === 1);
+  const fanIn = op === 'Conv' || isRight === isTurned ? sizeOf(dims.slice(1)) : dims[0]!;
   if (op === 'Conv' || op === 'Gemm' || op === 'MatMul') return { kind: 'weight', fresh: fanInUniform(fanIn) };
   return { kind: 'weight', fresh: normal(0.02) };
 }

@@ -24,12 +24,14 @@ function number(value: ImportedValue | undefined): number | undefined {
 
 const near = (a: number | undefined, b: number) => a !== undefined && Math.abs(a - b) < 1e-5;
 
-/** x between two bounds, of which one may be missing. */
+/** The largest float32 number: as a bound, and beyond it, it bounds nothing. */
+const largest = (2 - 2 ** -23) * 2 ** 127;
+
+/** x between two bounds; what is beyond them is taken off, for moving x there and back would round it. */
 function clip(x: Tensor, low: number, high: number): Tensor {
-  if (low === Number.NEGATIVE_INFINITY) return op.sub(high, op.relu(op.sub(high, x)));
-  const above = op.relu(low === 0 ? x : op.sub(x, low));
-  const cut = high === Number.POSITIVE_INFINITY ? above : op.sub(above, op.relu(op.sub(x, high)));
-  return low === 0 ? cut : op.add(cut, low);
+  const above = low === 0 ? op.relu(x) : x;
+  const cut = high < largest ? op.sub(above, op.relu(op.sub(x, high))) : above;
+  return low === 0 || low <= -largest ? cut : op.add(cut, op.relu(op.sub(low, x)));
 }
 
 /** Scores with −∞ added or put in some places: kept apart until the softmax. */
@@ -128,8 +130,7 @@ const reduce =
   (f: typeof op.mean): ImportRule =>
   (use) => {
     const x = use.tensor(0);
-    const axes = use.list('axes', 1)?.map((axis) => axisIn(axis, x.shape.length)) ?? [...x.shape.keys()];
-    return [traced(f(x, axes, use.number('keepdims', 1) === 1))];
+    return [traced(f(x, use.reduced(x.shape.length), use.number('keepdims', 1) === 1))];
   };
 
 /** The rows, or whole pieces, that constant places name. */
@@ -252,8 +253,12 @@ export const rules: Readonly<Record<string, ImportRule>> = {
     return [traced(op.sub(op.relu(x), op.mul(op.relu(op.mul(x, -1)), use.number('alpha', 0.01))))];
   },
   Clip: (use) => {
-    const bound = (i: number, otherwise: number) => (use.has(i) ? use.constant(i).data[0]! : otherwise);
-    return [traced(clip(use.tensor(0), bound(1, Number.NEGATIVE_INFINITY), bound(2, Number.POSITIVE_INFINITY)))];
+    const bound = (i: number, otherwise: number) => {
+      const data = use.has(i) ? use.constant(i).data : [otherwise];
+      need(data.length === 1, 'a bound that is not one number');
+      return data[0]!;
+    };
+    return [traced(clip(use.tensor(0), bound(1, -largest), bound(2, largest)))];
   },
   HardSigmoid: (use) => {
     const scaled = op.add(op.mul(use.tensor(0), use.number('alpha', 0.2)), use.number('beta', 0.5));
@@ -280,8 +285,9 @@ export const rules: Readonly<Record<string, ImportRule>> = {
   Size: (use) => [known({ ...ints([sizeOf(use.shape(0))]), dims: [] })],
   Where: where,
   Softmax: softmax,
-  // The loss takes it again, which changes nothing.
+  // The loss takes it again, which changes nothing; elsewhere there is no op for it.
   LogSoftmax: (use) => {
+    need(use.isLast, 'a log-softmax before the end', 'use log_softmax for the logits alone, or leave it to the loss');
     const rank = use.shape(0).length;
     need(use.axis(-1, rank) === rank - 1, 'a softmax over another axis than the last');
     return [use.value(0)];

@@ -66,15 +66,18 @@ export class ImportedUse {
   /** Any tensor of the program. */
   readonly like: Tensor;
   readonly opset: number;
+  /** Whether its result is that of the file. */
+  readonly isLast: boolean;
   /** The shape of the result as the file says, or as it is for another batch than that which the file was exported with. */
   readonly rebatched: (now: Shape, target: () => Shape) => Shape;
 
-  constructor(fields: Pick<ImportedUse, 'node' | 'inputs' | 'context' | 'like' | 'opset' | 'rebatched'>) {
+  constructor(fields: Pick<ImportedUse, 'node' | 'inputs' | 'context' | 'like' | 'opset' | 'isLast' | 'rebatched'>) {
     this.node = fields.node;
     this.inputs = fields.inputs;
     this.context = fields.context;
     this.like = fields.like;
     this.opset = fields.opset;
+    this.isLast = fields.isLast;
     this.rebatched = fields.rebatched;
   }
 
@@ -144,6 +147,13 @@ export class ImportedUse {
 
   axis(otherwise: number, rank: number): number {
     return axisIn(this.number('axis', otherwise), rank);
+  }
+
+  /** The axes of a reduction; if none is named, all of them, unless the file says none. */
+  reduced(rank: number): readonly number[] {
+    const axes = this.list('axes', 1) ?? [];
+    if (axes.length > 0 || this.number('noop_with_empty_axes', 0) === 1) return axes.map((axis) => axisIn(axis, rank));
+    return Array.from({ length: rank }, (_, axis) => axis);
   }
 }
 

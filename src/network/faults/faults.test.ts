@@ -3,9 +3,10 @@ import { Random } from '../../base/random.ts';
 import { parse } from '../../base/schema.ts';
 import { circulant, undirected } from '../../topology/kind.ts';
 import { apply, columnStochastic, type Mixing, mixingOf } from '../../topology/mixing.ts';
-import { buildNetwork } from '../network.ts';
+import { buildNetwork, type Network } from '../network.ts';
 import { gossipPattern } from '../pattern.ts';
-import { Timetable } from '../timetable.ts';
+import { inPipelines } from '../premises.ts';
+import { Timetable, type Watcher } from '../timetable.ts';
 import { awayOf } from './away.ts';
 import { downloadNs, Faults, receptionOf } from './faults.ts';
 import { mixingHeard, pushHeard } from './heard.ts';
@@ -155,6 +156,64 @@ describe('waiting, with messages that take 3', () => {
     expect(heard[0]!.map((row) => row.toSorted())).toEqual([[1], [0], [0, 1], [0, 1, 2]]);
   });
 
+  /** Of three replicas that hear each other, whom each heard in full. */
+  function heardWhole(network: Network, count: number, computeNs: readonly number[]) {
+    const heard = [0, 1, 2].map((i) => new Set([0, 1, 2].filter((j) => j !== i)));
+    const watcher: Watcher = {
+      exchange: ({ from, to }, times) => {
+        for (const [m, i] of to.entries()) if (times.heard[m] === 0) heard[i]!.delete(from[m]!);
+      },
+    };
+    const reception = receptionOf(settingsOf({ wait: { kind: 'quorum', count } }));
+    const timetable = new Timetable(network, (i) => computeNs[i]!, watcher, reception);
+    timetable.step(0, gossipPattern(2), () => circulant(3, [1, 2]).sources);
+    return { heard: heard.map((row) => [...row]), finished: [...timetable.state.finished] };
+  }
+
+  it.each(['none', 'serial'])(
+    'for a quorum of neighbours, each with all parts of its model; sharing: %s',
+    (sharing) => {
+      // Stages [0, 1, 2] and [3, 4, 5]; the second takes longer, and longest from 1 to 0.
+      const values = Array.from({ length: 6 }, (_, a) =>
+        Array.from({ length: 6 }, (_, b) => (a === 4 && b === 3 ? 50 : a > 2 && b > 2 ? 5 : 1)),
+      );
+      const given = {
+        kind: 'matrix',
+        latencies: { unit: 'ns', values },
+        rates: { unit: 'GB/s', values: values.map((row) => row.map(() => 1)) },
+        sharing,
+      };
+      const pipelines = {
+        groups: [
+          [0, 1, 2],
+          [3, 4, 5],
+        ],
+        parts: 1,
+        activationBytes: 0,
+      };
+      const { network } = inPipelines(buildNetwork(given, 6), () => 0, pipelines, true);
+      // One byte of each stage. Messages take 6 or, from 1 to 0, 51.
+      const { heard, finished } = heardWhole(network, 1, [10, 10, 20]);
+      expect(heard).toEqual([[2], [0], [0, 1]]);
+      expect(finished[0]).toBeGreaterThanOrEqual(20 + 6);
+      expect(finished[0]).toBeLessThan(10 + 51);
+      expect(heardWhole(network, 2, [10, 10, 20]).heard).toEqual([
+        [1, 2],
+        [0, 2],
+        [0, 1],
+      ]);
+    },
+  );
+
+  it('for a quorum by time, if a replica hears through several ports', () => {
+    // 0 and 1 are in one machine, 2 in another: what 1 sends comes later than what 2 does.
+    const link = (latency: string) => ({ latency, rate: '1GB/s' });
+    const network = buildNetwork({ kind: 'hosts', devices: 2, inner: link('1ns'), outer: link('1ns') }, 3);
+    const { heard, finished } = heardWhole(network, 1, [10, 50, 10]);
+    expect(heard[0]).toEqual([2]);
+    expect(finished[0]).toBeLessThan(50);
+  });
+
   it('for what is lost: as long as it would have taken, or as long as the timeout', () => {
     const lost = new Map([[0 * 3 + 1, 1]]);
     const keep = { loss: { kind: 'keep', probability: 0.5 } };
@@ -252,6 +311,22 @@ describe('replicas that come and go', () => {
   it('a download takes the latency and k rows at the own port', () => {
     const network = buildNetwork({ kind: 'uniform', latency: '5ns', rate: '1GB/s' }, 4);
     expect(downloadNs(network, 0, [1, 2, 3], 100)).toBe(5 + 3 * 100);
+  });
+
+  it('a download of a pipeline takes as long as its slowest stage, each with its part of the row', () => {
+    // Two stages of two devices: the first takes 1 ns a byte, the second 4.
+    const values = Array.from({ length: 4 }, (_, a) =>
+      Array.from({ length: 4 }, (_, b) => (a > 1 && b > 1 ? 0.25 : 1)),
+    );
+    const latencies = { unit: 'ns', values: values.map((row) => row.map(() => 5)) };
+    const network = buildNetwork({ kind: 'matrix', latencies, rates: { unit: 'GB/s', values } }, 4);
+    const groups = [
+      [0, 1],
+      [2, 3],
+    ];
+    const pair = inPipelines(network, () => 0, { groups, parts: 1, activationBytes: 0 }, true);
+    expect(downloadNs(pair.network, 0, [1], 100)).toBe(5 + 4 * 50);
+    expect(downloadNs(pair.network, 0, [], 100)).toBe(0);
   });
 });
 

@@ -95,12 +95,17 @@ export class Faults {
   }
 }
 
-/** How long it takes a replica to hear so many bytes from each of these: α + k·M/D. */
+/** How long it takes a replica to hear so many bytes from each of these: α + k·M/D, of a pipeline in its slowest stage. */
 export function downloadNs(network: Network, replica: number, from: readonly number[], bytes: number): number {
-  const ways = from.map((j) => network.way(j, replica));
-  const latency = ways.reduce((most, { latencyNs }) => Math.max(most, latencyNs), 0);
-  return ways.reduce(
-    (sum, { rate, down }) => sum + transferNs(bytes, Math.min(rate, network.downRates[down]!)),
-    latency,
-  );
+  const { stages, downRates } = network;
+  const ways = from.map((j) => network.ways(j, replica));
+  const times = Array.from({ length: stages }, (_, stage) => {
+    const own = ways.map((each) => each[stage]!);
+    const latency = own.reduce((most, { latencyNs }) => Math.max(most, latencyNs), 0);
+    return own.reduce(
+      (sum, { rate, down }) => sum + transferNs(bytes / stages, Math.min(rate, downRates[down]!)),
+      latency,
+    );
+  });
+  return Math.max(...times);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { UserError } from '../../base/error.ts';
-import { bytesPerSecond, nanoseconds, rateSetting } from '../units.ts';
+import { bytesPerSecond, mostNs, nanoseconds, rateSetting } from '../units.ts';
 import { ownPorts, refuseSize, wiringKind } from '../wiring.ts';
 
 /** Numbers with one unit for all: row j holds what goes out from device j; what stands on the diagonal is not read. */
@@ -19,6 +19,7 @@ function squareOf(
   read: (text: string) => number,
 ): readonly (readonly number[])[] {
   const n = values.length;
+  const size = read(`1${unit}`);
   return values.map((row, from) => {
     if (row.length !== n)
       throw new UserError(
@@ -30,7 +31,9 @@ function squareOf(
         throw new UserError(
           `${what}: from ${from} to ${to} must be ${what === 'latencies' ? 'at least' : 'above'} 0, got ${value}`,
         );
-      return read(`${value}${unit}`);
+      if (what === 'latencies' && value * size > mostNs)
+        throw new UserError(`${what}: from ${from} to ${to} must be at most 104 days (2^53 ns), got ${value}${unit}`);
+      return value * size;
     });
   });
 }

@@ -7,6 +7,9 @@ import { type Choices, type Figure, groupsOf, type View } from './figure.ts';
 
 type Column = readonly (number | null)[];
 
+/** What is out of bounds has no place on the colours: like what was not measured. */
+const finite = (value: number | null | undefined): number | null => (Number.isFinite(value) ? value! : null);
+
 /** A run of a group that has frames: the first of its seeds. */
 function runOf(view: View, choices: Choices): (RunReport & { readonly network: NetworkReport }) | undefined {
   const named = shownRuns(view);
@@ -149,14 +152,14 @@ function drawEdges(
   frame: Frame,
   selected: number | null,
 ): SvgElement {
-  const range = extent((distances ?? []).flatMap((value) => value ?? []));
+  const range = extent((distances ?? []).flatMap((value) => finite(value) ?? []));
   // One end of the colours would vanish on the ground.
   const lit = (share: number) => (frame.theme.name === 'dark' ? 0.4 + 0.6 * share : 0.55 * share);
   const paths = new Map<string, string>();
   const own = new Map<string, string>();
   for (let e = 0; e < edges.length / 2; e++) {
     const [i, j] = [edges[2 * e]!, edges[2 * e + 1]!];
-    const value = distances?.[e] ?? null;
+    const value = finite(distances?.[e]);
     const share =
       value === null || range === undefined || range[0] === range[1]
         ? null
@@ -240,7 +243,7 @@ export const mostTitles = 200;
 
 /** `replica 3: test accuracy 91.20 %` */
 export function nodeText(shown: ReplicaFrame, { of, label, text }: ReturnType<typeof quantityOf>, i: number): string {
-  const value = of(shown)?.[i] ?? null;
+  const value = finite(of(shown)?.[i]);
   return `replica ${i}: ${value === null ? 'not measured' : `${label} ${text(value)}`}`;
 }
 
@@ -264,7 +267,7 @@ export function drawNetworkFrame(
   const { document, theme, width } = frame;
   const n = run.experiment.replicas;
   const quantity = quantityOf(choice, run.tensors);
-  const values = quantity.of(shown) ?? new Array<null>(n).fill(null);
+  const values = (quantity.of(shown) ?? new Array<null>(n).fill(null)).map(finite);
   const there = values.flatMap((value) => (value === null ? [] : [value]));
   const range = extent(there) ?? [0, 0];
   const [behind, ahead] = quantity.worse === 'low' ? range : [range[1], range[0]];

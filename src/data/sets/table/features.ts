@@ -6,10 +6,14 @@ import { unnamed } from '../../table/header.ts';
 import type { ColumnFacts, NumberColumn, OpenTable, TextColumn } from '../../table/table.ts';
 import { inOrder, labelsOf, maxValues, rowText, type TableSettings } from './settings.ts';
 
-/** Numbers or categories? A column of numbers with a few other values is a mistake rather than a category. */
+/** Numbers or categories? A column of numbers with a few other values, or with commas for points, is a mistake rather than a category. */
 function isNumeric(column: ColumnFacts, { categorical, path }: TableSettings): boolean {
-  if (categorical.includes(column.name) || column.numbers === 0) return false;
+  if (categorical.includes(column.name)) return false;
   if (column.numbers === column.present) return true;
+  if (/^[+-]?[\d.]*,\d+$/.test(column.stray ?? ''))
+    throw new UserError(`${path}: column "${column.name}" holds "${column.stray}", a number with a decimal comma`, {
+      hint: `write numbers with a point (1.5), or say data.categorical: [${column.name}] if these are names`,
+    });
   if (column.numbers < 0.5 * column.present) return false;
   throw new UserError(
     `${path}: column "${column.name}" holds ${number(column.numbers)} numbers, but also "${column.stray}"`,

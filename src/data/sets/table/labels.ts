@@ -20,6 +20,9 @@ const withoutLabel = (path: string, column: string, row: number) =>
     hint: 'every row needs its label: give one, or leave the row out',
   });
 
+/** Whether a text is a number that is told from its neighbours, as long identifiers are not. */
+const isExact = (value: string) => value.trim() !== '' && Math.abs(Number(value)) <= Number.MAX_SAFE_INTEGER;
+
 /** The class of every row: the different values of a column. */
 export async function classLabels({ label, path }: TableSettings, table: OpenTable): Promise<TableLabels> {
   const [column, ...more] = labelsOf(label);
@@ -37,12 +40,13 @@ export async function classLabels({ label, path }: TableSettings, table: OpenTab
   const [{ codes, values }] = (await table.texts([column!], maxValues)) as [TextColumn];
   const absent = codes.indexOf(-1);
   if (absent >= 0) throw withoutLabel(path, column!, absent);
-  if (values.length < 2)
-    throw new UserError(
-      `data.label: column "${column}" of ${path} holds ${values.length} class, at least 2 are needed`,
-    );
-  const names = inOrder(values);
-  const place = values.map((value) => names.indexOf(value));
+  // 1 and 1.0 are one class, called as it is written first.
+  const keyOf = values.every(isExact) ? Number : String;
+  const called = new Map(values.toReversed().map((value) => [keyOf(value), value]));
+  const names = inOrder([...called.values()]);
+  if (names.length < 2)
+    throw new UserError(`data.label: column "${column}" of ${path} holds ${names.length} class, at least 2 are needed`);
+  const place = values.map((value) => names.indexOf(called.get(keyOf(value))!));
   return {
     classes: names.length,
     names,
