@@ -100,6 +100,9 @@ export const studyTables = (): string =>
     })
     .join('\n\n');
 
+/** Whether all fixed periods were run. */
+const isSearched = (cell: Cell) => fixed.every((variant) => variantsIn(cell).includes(variant));
+
 /** The tether beside what it is held against, a line per cell. */
 export const studySummary = (): string =>
   markdownTable(
@@ -123,7 +126,7 @@ export const studySummary = (): string =>
         ...[cellName(cell), apart(cell, 'tether'), standing(cell, 'tether')!, copies(own)],
         ...[`${times(copiesOf(cell, 'C_complete') / own)}×`, Number.isNaN(ada) ? '' : `${times(ada)}×`],
         ...[
-          best === 'C_complete' ? 'none passes' : best,
+          best === 'C_complete' ? 'none passes' : `${best}${isSearched(cell) ? '' : ' (of three)'}`,
           copies(copiesOf(cell, best)),
           control('yoked'),
           control('uniform'),
@@ -161,13 +164,17 @@ export const studySecond = (): string => {
     Math.min(...rounded.filter((variant) => passes(cell, variant)).map((variant) => copiesOf(cell, variant)));
   const near = (variant: string) =>
     whole.filter((cell) => passes(cell, variant) && copiesOf(cell, variant) <= 1.25 * least(cell)).length;
+  const counted = (variant: string) => {
+    const count = passCount(placed(whole), variant);
+    return `${count.passed.length} (${count.holm} with Holm's correction)`;
+  };
   const everywhere = rounded.filter((variant) => whole.length > 0 && whole.every((cell) => passes(cell, variant)));
   const criteria = [
     `1. *Not worse than C_complete:* passes in ${passed.length} of ${of} cells (${holm} with Holm's correction); ${asked} were asked for: ${verdict(holm >= asked)}.${fully(among, 'leash')}`,
     `2. *Bytes:* at most 1/20 of Ada's in ${cheap.length} of ${of} cells: ${verdict(cheap.length === of)}.`,
     whole.length === 0
       ? '3. *Against fixed periods with the same rounding:* cannot be told yet.'
-      : `3. *Against fixed periods with the same rounding:* it passes with at most 1.25 × the bytes of the cheapest that passes in ${near('leash')} of ${whole.length} cells, ${Math.ceil((5 / 7) * whole.length)} asked for; ${list(rounded.map((variant) => `${variant} does in ${near(variant)}`))}: ${verdict(near('leash') >= (5 / 7) * whole.length && rounded.every((variant) => near(variant) < (5 / 7) * whole.length))}. A fixed period that passes everywhere: ${list(everywhere)}.`,
+      : `3. *Against fixed periods with the same rounding:* it passes with at most 1.25 × the bytes of the cheapest that passes in ${near('leash')} of ${whole.length} cells, ${Math.ceil((5 / 7) * whole.length)} asked for; ${list(rounded.map((variant) => `${variant} does in ${near(variant)}, and passes in ${counted(variant)}`))}: ${verdict(near('leash') >= (5 / 7) * whole.length && rounded.every((variant) => near(variant) < (5 / 7) * whole.length))}. A fixed period that passes everywhere: ${list(everywhere)}.`,
   ];
   return [table, '', ...criteria].join('\n');
 };
@@ -204,7 +211,7 @@ function second(): string {
 }
 
 function third(): string {
-  const among = withTether().filter((cell) => fixed.every((variant) => variantsIn(cell).includes(variant)));
+  const among = withTether().filter(isSearched);
   const good = (variant: string) =>
     among.filter((cell) => passes(cell, variant) && copiesOf(cell, variant) <= 1.25 * copiesOf(cell, bestFixed(cell)));
   const own = good('tether');

@@ -146,6 +146,8 @@ describe('tables', () => {
     expect(await error(write('long.csv', 'x,kind\n1,a\n2,b,c\n'))).toMatch('CSV Error on Line: 3');
     expect(await error(write('twice.csv', 'x,X\n1,2\n'))).toMatch('two columns are called "X"');
     expect(await error(write('none.csv', 'x,kind\n'))).toMatch('none.csv has no rows');
+    const [bare, testPath] = [write('bare.csv', 'x,kind\n1,a\n2,b\n'), write('none.csv', 'x,kind\n')];
+    expect(await error(bare, { testPath })).toMatch('none.csv has no rows');
     expect(await error(write('empty.csv', ''))).toMatch('empty.csv is empty');
     expect(await error(write('values.csv', '5.1,3.5,setosa\n4.9,3,setosa\n'))).toMatch('data.header: false');
     expect(await error(write('bad.parquet', 'PAR1 and more PAR1'))).toMatch('cannot read the table bad.parquet');

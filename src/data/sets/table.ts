@@ -62,6 +62,8 @@ export const table = dataSet({
     };
     return withTable(files, async (opened) => {
       if (opened.rows === 0) throw new UserError(`the table ${given.path} has no rows`);
+      if (given.testPath !== undefined && opened.firstRows === opened.rows)
+        throw new UserError(`the table ${given.testPath} has no rows`);
       requireColumns(given, opened);
       const rows = await testSplitOf(given, opened, seed);
       const labels = await (given.task === 'classification'

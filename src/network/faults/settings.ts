@@ -14,7 +14,7 @@ const wait = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('quorum').describe('for the first so many; what comes later is left out'),
-    count: z.int().min(1).describe('messages that a replica waits for'),
+    count: z.int().min(1).describe('others that a replica waits for'),
   }),
 ]);
 
