@@ -23,7 +23,9 @@ it('knows the defaults of algorithms and topologies too, by any of their names',
   const [plain] = loadExperiment(`${folder}quickstart.yaml`);
   const chosen = (settings: object) => JSON.parse(identityOf(runSchema.parse({ ...plain, ...settings })));
   expect(chosen({ algorithm: { kind: 'local-sgd', period: 8 } }).algorithm).toEqual({ kind: 'local-sgd' });
-  expect(chosen({ algorithm: { kind: 'dfedavg', beta: 0 } }).algorithm).toEqual({ kind: 'dfedavg', beta: 0 });
+  expect(chosen({ algorithm: { kind: 'dfedavg', beta: 0 } }).algorithm).toEqual({ kind: 'dfedavg' });
+  expect(chosen({ algorithm: { kind: 'dfedavgm', beta: 0 } }).algorithm).toEqual({ kind: 'dfedavgm', beta: 0 });
+  expect(chosen({ algorithm: { kind: 'power-gossip', rank: 1 } }).algorithm).toEqual({ kind: 'power-gossip' });
   expect(chosen({ topology: { kind: 'tree', branches: 2 } }).topology).toEqual({ kind: 'tree' });
 });
 
